@@ -1,0 +1,34 @@
+"""What must be true of the bytes: requests, plans, the A65 executor, EV74 packets."""
+
+from tessbed.kernels.binding import HostBuffer
+from tessbed.kernels.dtypes import DType
+from tessbed.kernels.errors import BindingError, ContractError, NotRepresentable
+from tessbed.kernels.plan import Op, Plan, PortPlan, TileClass
+from tessbed.kernels.tensor import (
+    ChannelStorage,
+    Contiguous,
+    Layout,
+    MlaCBlocked,
+    MlaTiled,
+    Strided,
+    TensorSpec,
+)
+
+__all__ = [
+    "BindingError",
+    "ChannelStorage",
+    "Contiguous",
+    "ContractError",
+    "DType",
+    "HostBuffer",
+    "Layout",
+    "MlaCBlocked",
+    "MlaTiled",
+    "NotRepresentable",
+    "Op",
+    "Plan",
+    "PortPlan",
+    "Strided",
+    "TensorSpec",
+    "TileClass",
+]

@@ -1,0 +1,321 @@
+"""Admission: the checks shared by the three operations; each refusal has a stable code, a place and a remedy.
+
+The order is fixed (ports, shapes, dtypes, layouts, strides, spans): a request with several mistakes is always refused
+for the same one. Source: the "Contract" sections of the three documents.
+"""
+
+from collections.abc import Iterator, Sequence
+from operator import index
+
+from tessbed.kernels.dtypes import DType
+from tessbed.kernels.errors import ContractError
+from tessbed.kernels.plan import (
+    LIMIT_BYTES,
+    TILE_ALIGNMENT_BYTES,
+    MappedAxis,
+    Op,
+    OuterAxis,
+    Plan,
+    PortPlan,
+    TileFormat,
+    tile_classes,
+    volume_bytes,
+)
+from tessbed.kernels.tensor import (
+    ChannelStorage,
+    Contiguous,
+    MlaCBlocked,
+    MlaTiled,
+    Strided,
+    TensorSpec,
+)
+
+MAX_RANK = 6
+AXIS_NAMES = ("d", "h", "w", "c")
+
+
+def only_port(ports: Sequence[TensorSpec], where: str) -> TensorSpec:
+    """The single spec of `ports`, or port_count."""
+    if len(ports) != 1:
+        raise ContractError("port_count", where, f"got {len(ports)} ports, wanted exactly one; pass one TensorSpec")
+    if not isinstance(ports[0], TensorSpec):
+        raise ContractError("port_type", f"{where}[0]", f"got {type(ports[0]).__name__}, wanted a TensorSpec")
+    return ports[0]
+
+
+def check_shapes(source: TensorSpec, target: TensorSpec) -> tuple[int, ...]:
+    """The logical shape that both ports share, as plain integers."""
+    shape = _checked_shape(source.shape, "inputs[0].shape")
+    other = _checked_shape(target.shape, "outputs[0].shape")
+    if shape != other:
+        raise ContractError(
+            "shape_mismatch",
+            "outputs[0].shape",
+            f"got {list(other)}, wanted the input's {list(shape)}; only storage changes, never the logical shape",
+        )
+    return shape
+
+
+def _checked_shape(shape: tuple[int, ...], where: str) -> tuple[int, ...]:
+    if not shape:
+        raise ContractError(
+            "rank_zero", where, "got a scalar, wanted rank 1 to 6; give it an explicit axis of extent 1"
+        )
+    if len(shape) > MAX_RANK:
+        raise ContractError(
+            "rank_too_large", where, f"got rank {len(shape)}, wanted at most {MAX_RANK}; merge outer axes"
+        )
+    return tuple(_integer(extent, "extent_invalid", f"{where}[{axis}]", minimum=0) for axis, extent in enumerate(shape))
+
+
+def _integer(value: object, code: str, where: str, minimum: int) -> int:
+    try:
+        number = index(value)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or number < minimum:
+        raise ContractError(code, where, f"got {value!r}, wanted an integer of at least {minimum}")
+    return number
+
+
+def check_dtype(spec: TensorSpec, where: str, admitted: Sequence[DType], remedy: str) -> DType:
+    """The port's dtype if it is one of `admitted`, or dtype_unsupported with `remedy`."""
+    if spec.dtype not in admitted:
+        got = spec.dtype.value if isinstance(spec.dtype, DType) else repr(spec.dtype)
+        wanted = " or ".join(dtype.value for dtype in admitted)
+        raise ContractError("dtype_unsupported", f"{where}.dtype", f"got {got}, wanted {wanted}; {remedy}")
+    return spec.dtype
+
+
+def check_same_dtype(source: DType, target: DType) -> None:
+    """Refuses unequal dtypes where the operation does not convert."""
+    if source is not target:
+        raise ContractError(
+            "dtype_mismatch",
+            "outputs[0].dtype",
+            f"got {target.value}, wanted the input's {source.value}; only detesscast changes the dtype",
+        )
+
+
+def check_tiled(spec: TensorSpec, where: str, shape: tuple[int, ...], *, cblocked: bool = False) -> None:
+    """Refuses a tiled port whose layout is not MlaTiled (or, with `cblocked`, MlaCBlocked) or does not fit `shape`."""
+    layout = spec.layout
+    where = f"{where}.layout"
+    if isinstance(layout, MlaCBlocked):
+        if not cblocked:
+            raise ContractError(
+                "cblocked_unsupported",
+                where,
+                "got MlaCBlocked, wanted MlaTiled; only detesscast reads channel blocks",
+            )
+        _check_cblocked(layout, where, shape)
+    elif isinstance(layout, MlaTiled):
+        _check_mapping(layout, where, shape)
+    else:
+        raise ContractError(
+            "layout_unsupported",
+            where,
+            f"got {type(layout).__name__}, wanted {'MlaTiled or MlaCBlocked' if cblocked else 'MlaTiled'};"
+            " name the tiles explicitly",
+        )
+
+
+def _check_cblocked(layout: MlaCBlocked, where: str, shape: tuple[int, ...]) -> None:
+    if len(shape) < 3:
+        raise ContractError("cblocked_rank", where, f"got rank {len(shape)}, wanted 3 to 6 with trailing H, W, C axes")
+    for name in ("tile_h", "tile_w", "tile_c"):
+        _integer(getattr(layout, name), "tile_extent", f"{where}.{name}", minimum=1)
+
+
+def _check_mapping(layout: MlaTiled, where: str, shape: tuple[int, ...]) -> None:
+    for field in ("axes", "tile_shape"):
+        if len(getattr(layout, field)) != len(AXIS_NAMES):
+            raise ContractError(
+                f"{field}_count",
+                f"{where}.{field}",
+                f"got {len(getattr(layout, field))} entries, wanted four: d, h, w, c",
+            )
+    if not isinstance(layout.channel_storage, ChannelStorage):
+        raise ContractError(
+            "channel_storage",
+            f"{where}.channel_storage",
+            f"got {layout.channel_storage!r}, wanted a ChannelStorage",
+        )
+    seen: dict[int, str] = {}
+    for name, axis, extent in zip(AXIS_NAMES, layout.axes, layout.tile_shape, strict=True):
+        _check_axis(name, axis, f"{where}.axes.{name}", len(shape), seen)
+        _integer(extent, "tile_extent", f"{where}.tile_shape.{name}", minimum=1)
+        if axis == -1 and extent != 1:
+            raise ContractError(
+                "omitted_axis_tile",
+                f"{where}.tile_shape.{name}",
+                f"got {extent}, wanted 1: axis {name} is omitted; map it or set its tile extent to 1",
+            )
+
+
+def _check_axis(name: str, axis: int, where: str, rank: int, seen: dict[int, str]) -> None:
+    _integer(axis, "axis_out_of_range", where, minimum=-1)
+    if axis >= rank:
+        raise ContractError("axis_out_of_range", where, f"got {axis}, wanted -1 or a logical axis below {rank}")
+    if axis == -1 and name == "c":
+        raise ContractError(
+            "channel_axis_missing", where, "got -1, wanted a logical axis; the channel axis is required"
+        )
+    if axis in seen:
+        raise ContractError(
+            "axis_duplicate",
+            where,
+            f"got {axis}, which is already {seen[axis]}; each axis is mapped at most once",
+        )
+    if axis >= 0:
+        seen[axis] = name
+
+
+def linear_strides(
+    spec: TensorSpec, where: str, shape: tuple[int, ...], *, positive_unless_unit: bool = False
+) -> tuple[int, ...]:
+    """The byte strides of a Contiguous or Strided port, proven nonoverlapping.
+
+    `positive_unless_unit` is DetessCast's literal rule: a stride of 0 needs an extent of exactly 1, not of at most 1.
+    """
+    width = spec.dtype.width
+    if isinstance(spec.layout, Contiguous):
+        return _dense_strides(shape, width)
+    if not isinstance(spec.layout, Strided):
+        raise ContractError(
+            "layout_unsupported",
+            f"{where}.layout",
+            f"got {type(spec.layout).__name__}, wanted Contiguous or Strided on the linear side",
+        )
+    where = f"{where}.layout.strides"
+    strides = spec.layout.strides
+    if len(strides) != len(shape):
+        raise ContractError(
+            "stride_count", where, f"got {len(strides)} strides, wanted {len(shape)}, one for each axis"
+        )
+    checked = tuple(
+        _checked_stride(stride, f"{where}[{axis}]", extent, width, positive_unless_unit)
+        for axis, (stride, extent) in enumerate(zip(strides, shape, strict=True))
+    )
+    _prove_nonoverlapping(checked, where, shape, width)
+    return checked
+
+
+def _dense_strides(shape: tuple[int, ...], width: int) -> tuple[int, ...]:
+    strides = [width]
+    for extent in reversed(shape[1:]):
+        strides.append(strides[-1] * max(extent, 1))
+    return tuple(reversed(strides))
+
+
+def _checked_stride(stride: int, where: str, extent: int, width: int, positive_unless_unit: bool) -> int:
+    stride = _integer(stride, "stride_negative", where, minimum=0)
+    if stride % width:
+        raise ContractError("stride_unaligned", where, f"got {stride}, wanted a multiple of the scalar's {width} bytes")
+    if stride == 0 and (extent > 1 or (positive_unless_unit and extent != 1)):
+        raise ContractError(
+            "stride_zero",
+            where,
+            f"got 0 on an extent of {extent}; broadcast views are not admitted, copy the data out",
+        )
+    return stride
+
+
+def _prove_nonoverlapping(strides: tuple[int, ...], where: str, shape: tuple[int, ...], width: int) -> None:
+    """The sorted-span proof: a stride must clear the span of all axes with smaller strides; unit axes do not count."""
+    span = width
+    nonunit = sorted((stride, axis) for axis, stride in enumerate(strides) if shape[axis] > 1)
+    for stride, axis in nonunit:
+        if stride < span:
+            raise ContractError(
+                "stride_overlap",
+                f"{where}[{axis}]",
+                f"got {stride}, wanted at least {span}, the span of the axes inside it; "
+                "overlap can not be excluded, use larger strides",
+            )
+        span += (shape[axis] - 1) * stride
+
+
+def linear_span_bytes(shape: tuple[int, ...], strides: tuple[int, ...], width: int) -> int:
+    """Bytes from the first to behind the last scalar, holes included; 0 for an empty tensor."""
+    if 0 in shape:
+        return 0
+    return sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)) + width
+
+
+def build_plan(
+    op: Op,
+    source: TensorSpec,
+    target: TensorSpec,
+    *,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    channel_fill: int = 0,
+) -> Plan:
+    """The plan of two checked ports; which of them is tiled follows from `op`. Raises storage_overflow."""
+    packs = op is Op.TESS
+    tiled, linear = (target, source) if packs else (source, target)
+    tile_format, mapping = _mapping(tiled, len(shape))
+    axes = tuple(_mapped_axis(axis, tile, shape, strides) for axis, tile in mapping)
+    volume = volume_bytes(tile_format, tiled.dtype.width, axes)
+    outer = tuple(_outer_axes([axis for axis, _ in mapping], shape, strides, volume))
+    slices = 1
+    for axis in outer:
+        slices *= axis.extent
+    tiled_port = PortPlan(_bounded(slices * volume, "inputs" if not packs else "outputs"), TILE_ALIGNMENT_BYTES)
+    span = linear_span_bytes(shape, strides, linear.dtype.width)
+    linear_port = PortPlan(_bounded(span, "inputs" if packs else "outputs"), linear.dtype.width)
+    c, d, h, w = axes
+    return Plan(
+        op=op,
+        shape=shape,
+        tile_format=tile_format,
+        tiled_dtype=tiled.dtype,
+        linear_dtype=linear.dtype,
+        c=c,
+        d=d,
+        h=h,
+        w=w,
+        outer=outer,
+        classes=() if 0 in shape else tile_classes(tile_format, tiled.dtype.width, axes),
+        input=linear_port if packs else tiled_port,
+        output=tiled_port if packs else linear_port,
+        channel_fill=channel_fill,
+    )
+
+
+def _mapping(spec: TensorSpec, rank: int) -> tuple[TileFormat, tuple[tuple[int, int], ...]]:
+    """The tile format, and (logical axis or -1, tile extent) in C, D, H, W order."""
+    layout = spec.layout
+    if isinstance(layout, MlaCBlocked):
+        pairs = ((rank - 1, layout.tile_c), (-1, 1), (rank - 3, layout.tile_h), (rank - 2, layout.tile_w))
+        return TileFormat.CBLOCKED, tuple((index(axis), index(tile)) for axis, tile in pairs)
+    assert isinstance(layout, MlaTiled)
+    order = [(index(axis), index(tile)) for axis, tile in zip(layout.axes, layout.tile_shape, strict=True)]
+    return TileFormat(layout.channel_storage.value), (order[3], *order[:3])
+
+
+def _mapped_axis(axis: int, tile: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> MappedAxis:
+    if axis == -1:
+        return MappedAxis(extent=1, tile=1, stride_bytes=0)
+    return MappedAxis(extent=shape[axis], tile=min(tile, max(shape[axis], 1)), stride_bytes=strides[axis])
+
+
+def _outer_axes(
+    mapped: list[int], shape: tuple[int, ...], strides: tuple[int, ...], volume: int
+) -> Iterator[OuterAxis]:
+    """The unmapped axes in row-major order, each with its stride over whole volumes on the tiled side."""
+    unmapped = [axis for axis in range(len(shape)) if axis not in mapped]
+    tiled_strides = _dense_strides(tuple(shape[axis] for axis in unmapped), volume) if unmapped else ()
+    for axis, tiled_stride in zip(unmapped, tiled_strides, strict=True):
+        yield OuterAxis(shape[axis], strides[axis], tiled_stride)
+
+
+def _bounded(span: int, port: str) -> int:
+    if span > LIMIT_BYTES:
+        raise ContractError(
+            "storage_overflow",
+            f"{port}[0]",
+            f"got a span of {span} bytes, wanted at most 2**63 - 1; split the tensor",
+        )
+    return span

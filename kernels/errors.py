@@ -1,0 +1,36 @@
+"""The caller's mistakes, kept apart by when they are found: admission, encoding, binding."""
+
+
+class ContractError(ValueError):
+    """A request that the documents do not admit; raised before any Plan exists.
+
+    `code` is stable, `where` names the port and field, the text says got, wanted and what to do.
+    """
+
+    def __init__(self, code: str, where: str, text: str) -> None:
+        super().__init__(f"{where}: {text} [{code}]")
+        self.code = code
+        self.where = where
+        self.text = text
+
+
+class NotRepresentable(ValueError):
+    """An admitted plan that a packet field can not hold; never narrowed."""
+
+    def __init__(self, field: str, value: int, limit: int) -> None:
+        super().__init__(
+            f"packet field {field}: got {value}, the limit is {limit}; use the A65 backend or split the tensor"
+        )
+        self.field = field
+        self.value = value
+        self.limit = limit
+
+
+class BindingError(ValueError):
+    """Storage that does not fit a plan; raised before the first byte is written."""
+
+    def __init__(self, code: str, where: str, text: str) -> None:
+        super().__init__(f"{where}: {text} [{code}]")
+        self.code = code
+        self.where = where
+        self.text = text

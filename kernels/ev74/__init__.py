@@ -1,0 +1,1 @@
+"""EV74 packets: their format, their encoders and their disassembly."""

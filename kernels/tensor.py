@@ -1,0 +1,68 @@
+"""Tensors as the caller describes them: a shape, a scalar type and one explicit physical layout."""
+
+from collections.abc import Iterable
+from enum import Enum
+
+import attrs
+
+from tessbed.kernels.dtypes import DType
+
+
+class ChannelStorage(Enum):
+    """How many channels each pixel of a tile stores: those it has, or that number rounded up to 16."""
+
+    COMPACT = "compact"
+    PAD16 = "pad16"
+
+
+def _ints(values: Iterable[int]) -> tuple[int, ...]:
+    return tuple(values)
+
+
+@attrs.frozen
+class Contiguous:
+    """Dense row-major storage."""
+
+
+@attrs.frozen
+class Strided:
+    """Storage with one stride in bytes for each logical axis."""
+
+    strides: tuple[int, ...] = attrs.field(converter=_ints)
+
+
+@attrs.frozen
+class MlaTiled:
+    """Pixel-major tiles of the matrix engine.
+
+    `axes` is (d, h, w, c): the logical axis of each, or -1 where it is omitted; c is required.
+    `tile_shape` is the tile's extent in the same order. Source: DetessCast document, "Contract".
+    """
+
+    axes: tuple[int, ...] = attrs.field(converter=_ints)
+    tile_shape: tuple[int, ...] = attrs.field(converter=_ints)
+    channel_storage: ChannelStorage = ChannelStorage.COMPACT
+
+
+@attrs.frozen
+class MlaCBlocked:
+    """The compiler's channel-block tiles over trailing H, W, C axes.
+
+    Source: DetessCast document, "Compiler channel-block input". Not interchangeable with MlaTiled.
+    """
+
+    tile_h: int
+    tile_w: int
+    tile_c: int
+
+
+Layout = Contiguous | Strided | MlaTiled | MlaCBlocked
+
+
+@attrs.frozen
+class TensorSpec:
+    """One port of a request: logical shape, scalar type, physical layout. Nothing here is checked yet."""
+
+    shape: tuple[int, ...] = attrs.field(converter=_ints)
+    dtype: DType
+    layout: Layout = attrs.field(factory=Contiguous)

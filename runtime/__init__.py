@@ -1,0 +1,1 @@
+"""Who owns a buffer until when: mapping, binding, submission, retirement."""

@@ -1,0 +1,71 @@
+"""From an admitted plan to a relocatable packet, with the device's representability checks."""
+
+from tessbed.kernels.errors import ContractError, NotRepresentable
+from tessbed.kernels.ev74 import fields
+from tessbed.kernels.ev74.packet import Packet, pack
+from tessbed.kernels.plan import Op, Plan
+
+_NUMBERS = {
+    table_name: {name: number for number, name in table.items()}
+    for table_name, table in (("op", fields.OPS), ("dtype", fields.DTYPES), ("format", fields.TILE_FORMATS))
+}
+
+
+def encode_plan(plan: Plan, op: Op) -> Packet:
+    """The relocatable packet of `plan`, addresses zero.
+
+    Raises NotRepresentable where a field can not hold a value, ContractError for a plan of another operation or an
+    empty one: an empty tensor submits nothing.
+    """
+    if plan.op is not op:
+        raise ContractError("plan_op", "plan", f"got a plan of {plan.op.value}, wanted {op.value}")
+    if plan.empty:
+        raise ContractError("plan_empty", "plan.shape", f"got {list(plan.shape)}; an empty tensor submits nothing")
+    values = _header(plan) | _axes(plan) | _outer(plan) | _relocations(plan)
+    for name, value in values.items():
+        if value > fields.BY_NAME[name].limit:
+            raise NotRepresentable(name, value, fields.BY_NAME[name].limit)
+    return pack(values)
+
+
+def _header(plan: Plan) -> dict[str, int]:
+    return {
+        "magic": fields.MAGIC,
+        "version_major": fields.VERSION_MAJOR,
+        "version_minor": fields.VERSION_MINOR,
+        "packet_bytes": fields.PACKET_BYTES,
+        "op": _NUMBERS["op"][plan.op.value],
+        "tiled_dtype": _NUMBERS["dtype"][plan.tiled_dtype.value],
+        "linear_dtype": _NUMBERS["dtype"][plan.linear_dtype.value],
+        "tile_format": _NUMBERS["format"][plan.tile_format.value],
+        "channel_fill": plan.channel_fill,
+        "outer_rank": len(plan.outer),
+    }
+
+
+def _axes(plan: Plan) -> dict[str, int]:
+    values = {}
+    for name, axis in zip("cdhw", plan.axes, strict=True):
+        values[f"{name}_extent"] = axis.extent
+        values[f"{name}_tile"] = axis.tile
+        values[f"{name}_stride"] = axis.stride_bytes if axis.extent > 1 else 0
+    return values
+
+
+def _outer(plan: Plan) -> dict[str, int]:
+    values = {}
+    for index, axis in enumerate(plan.outer):
+        values[f"outer{index}_extent"] = axis.extent
+        values[f"outer{index}_stride"] = axis.linear_stride_bytes if axis.extent > 1 else 0
+    return values
+
+
+def _relocations(plan: Plan) -> dict[str, int]:
+    values = {}
+    for index, (name, port) in enumerate((("input", plan.input), ("output", plan.output))):
+        values[f"reloc{index}_field"] = fields.BY_NAME[f"{name}_address"].offset
+        values[f"reloc{index}_port"] = index
+        values[f"reloc{index}_access"] = index + 1
+        values[f"reloc{index}_alignment"] = port.alignment_bytes
+        values[f"reloc{index}_required_bytes"] = port.required_bytes
+    return values

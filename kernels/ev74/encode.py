@@ -38,9 +38,14 @@ def _header(plan: Plan) -> dict[str, int]:
         "tiled_dtype": _NUMBERS["dtype"][plan.tiled_dtype.value],
         "linear_dtype": _NUMBERS["dtype"][plan.linear_dtype.value],
         "tile_format": _NUMBERS["format"][plan.tile_format.value],
-        "channel_fill": plan.channel_fill,
+        "channel_fill": plan.channel_fill if _fills_channels(plan) else 0,
         "outer_rank": len(plan.outer),
     }
+
+
+def _fills_channels(plan: Plan) -> bool:
+    """Whether a tile stores channels beyond its own."""
+    return any(tiles.stored_channels != tiles.extents[0] for tiles in plan.classes)
 
 
 def _axes(plan: Plan) -> dict[str, int]:

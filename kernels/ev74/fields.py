@@ -2,6 +2,7 @@
 
 Encoder, decoder, disassembly, diff and documentation all walk this table. All integers are little-endian and unsigned.
 A field's offset is written down and checked against the running sum at import, so a field can not move by accident.
+Enumerations are one-hot: no single flipped bit turns one operation, scalar type or tile format into another.
 """
 
 import attrs
@@ -9,10 +10,11 @@ import attrs
 MAGIC = 0x50425354
 VERSION_MAJOR = 1
 VERSION_MINOR = 0
-MAX_OUTER = 5
+MAX_RANK = 6
+MAX_OUTER = MAX_RANK - 1
 
-OPS = {1: "tess", 2: "detess", 3: "detesscast"}
-DTYPES = {1: "int8", 2: "bf16", 3: "fp32"}
+OPS = {1: "tess", 2: "detess", 4: "detesscast"}
+DTYPES = {1: "int8", 2: "bf16", 4: "fp32"}
 TILE_FORMATS = {1: "compact", 2: "pad16", 4: "cblocked"}
 ACCESS = {1: "read", 2: "write"}
 
@@ -106,11 +108,11 @@ FIELDS: tuple[Field, ...] = tuple(
             Field(6, 2, "version_minor", "readers refuse a newer minor version", 0, VERSION_MINOR),
             Field(8, 4, "packet_bytes", "size of the whole packet", 216, 216),
             Field(12, 4, "crc32", "CRC-32 (IEEE 802.3) of all other bytes, in order"),
-            Field(16, 1, "op", "the operation", 1, 3, OPS),
+            Field(16, 1, "op", "the operation", 1, 4, OPS),
             Field(17, 1, "tiled_dtype", "scalar type of the tiled port", 1, 2, DTYPES),
-            Field(18, 1, "linear_dtype", "scalar type of the linear port", 1, 3, DTYPES),
+            Field(18, 1, "linear_dtype", "scalar type of the linear port", 1, 4, DTYPES),
             Field(19, 1, "tile_format", "how a tile stores its pixels", 1, 4, TILE_FORMATS),
-            Field(20, 1, "channel_fill", "byte that padded channels are filled with; 0 unless Tess INT8 PadTo16"),
+            Field(20, 1, "channel_fill", "byte that Tess puts into padded INT8 channels; 0 where there are none"),
             Field(21, 1, "outer_rank", "number of unmapped axes", 0, MAX_OUTER),
             Field(22, 2, "flags", "no flag is defined; zero", 0, 0),
             *_axis_fields(),

@@ -19,8 +19,11 @@ FAULTS = {
     "range": "a field holds a value outside its limits",
     "noncanonical": "a field that must be zero here is not",
     "geometry": "fields contradict each other",
+    "alignment": "an address is not a multiple of what its port needs",
+    "overlap": "the spans of input and output intersect",
     "unbound": "an address is still zero",
 }
+PREFIX = ("magic", "version_major", "version_minor")
 
 
 class PacketFault(ValueError):
@@ -45,9 +48,14 @@ class Packet:
         return all(read(self.raw, BY_NAME[name]) for name in ("input_address", "output_address"))
 
     def bind(self, input_address: int, output_address: int) -> "Packet":
-        """A copy with both device addresses filled in; only they and the checksum differ."""
-        values = {field.name: read(self.raw, field) for field in FIELDS}
-        return pack({**values, "input_address": input_address, "output_address": output_address})
+        """A copy with both device addresses where the relocation table says; only they and the checksum differ.
+
+        Raises PacketFault if these bytes are no packet, OverflowError if an address needs more than 64 bits.
+        """
+        values = decode(self.raw)
+        addresses = (input_address, output_address)
+        patches = {values[f"reloc{index}_field"]: addresses[values[f"reloc{index}_port"]] for index in range(2)}
+        return pack(values | {field.name: patches[field.offset] for field in FIELDS if field.offset in patches})
 
 
 def read(raw: bytes, field: Field) -> int:
@@ -72,26 +80,41 @@ def pack(values: Mapping[str, int]) -> Packet:
 
 
 def decode(raw: bytes) -> dict[str, int]:
-    """Every field by name. Raises PacketFault; what the fields mean together is checked by the firmware."""
+    """Every field by name, each within its own limits. Raises PacketFault; what they mean together is for rules.py.
+
+    Magic and version come first, so that a longer packet of a later version is refused for its version.
+    """
+    prefix = [BY_NAME[name] for name in PREFIX]
+    for field in prefix:
+        if len(raw) < field.end:
+            raise PacketFault("size", "packet_bytes", f"got {len(raw)} bytes, wanted {PACKET_BYTES}")
+        _check(field, read(raw, field))
     if len(raw) != PACKET_BYTES:
         raise PacketFault("size", "packet_bytes", f"got {len(raw)} bytes, wanted {PACKET_BYTES}")
     values = {field.name: read(raw, field) for field in FIELDS}
-    for field in FIELDS:
-        _check(field, values[field.name])
     wanted = checksum(raw)
     if values["crc32"] != wanted:
         raise PacketFault("crc", "crc32", f"got {values['crc32']:#010x}, wanted {wanted:#010x}")
+    for field in FIELDS:
+        _check(field, values[field.name])
     return values
 
 
 def _check(field: Field, value: int) -> None:
     if field.low <= value <= field.limit and (field.names is None or value in field.names):
         return
-    code = {"magic": "magic", "version_major": "version", "version_minor": "version"}.get(field.name, "range")
+    raise PacketFault(_range_code(field), field.name, f"got {value:#x}, wanted {_wanted(field)}")
+
+
+def _range_code(field: Field) -> str:
+    if field.name in PREFIX:
+        return "magic" if field.name == "magic" else "version"
+    return "range" if field.limit else "noncanonical"
+
+
+def _wanted(field: Field) -> str:
     if field.low == field.limit:
-        wanted = f"{field.low:#x}"
-    elif field.names:
-        wanted = " or ".join(f"{number} ({name})" for number, name in field.names.items() if number <= field.limit)
-    else:
-        wanted = f"{field.low} to {field.limit}"
-    raise PacketFault(code, field.name, f"got {value:#x}, wanted {wanted}")
+        return f"{field.low:#x}"
+    if field.names:
+        return " or ".join(f"{number} ({name})" for number, name in field.names.items() if number <= field.limit)
+    return f"{field.low} to {field.limit}"

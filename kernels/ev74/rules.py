@@ -1,0 +1,187 @@
+"""Cross-field rules: what the fields of one packet must say together, judged from the packet alone.
+
+A packet is canonical: what a job does not use is zero, so that one job has one packet and no bit of it is idle. The
+sizes in the relocation table are redundant on purpose: they must equal what the geometry gives, so a damaged extent,
+tile or stride contradicts them. The rules know no Plan; the firmware and `tessbed verify` share them.
+Source: "Contract" sections of the three documents.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import prod
+
+from tessbed.kernels.dtypes import DType
+from tessbed.kernels.ev74.fields import BY_NAME, DTYPES, MAX_OUTER, MAX_RANK, OPS, TILE_FORMATS
+from tessbed.kernels.ev74.packet import PacketFault
+
+TILE_ALIGNMENT_BYTES = 16
+CHANNEL_BLOCK = 16
+
+DTYPE_PAIRS = {
+    "tess": (("int8", "int8"), ("bf16", "bf16")),
+    "detess": (("int8", "int8"), ("bf16", "bf16")),
+    "detesscast": (("bf16", "bf16"), ("bf16", "fp32")),
+}
+FORMATS = {
+    "tess": ("compact", "pad16"),
+    "detess": ("compact", "pad16"),
+    "detesscast": ("compact", "pad16", "cblocked"),
+}
+PORTS = ("input", "output")
+
+
+def check_rules(values: Mapping[str, int]) -> None:
+    """Refuses decoded fields that contradict each other. Addresses that are still zero are not judged.
+
+    `values` are the fields by name, each within its own limits, as `decode` returns them. Raises PacketFault with code
+    geometry, noncanonical, alignment or overlap.
+    """
+    for rule in RULES:
+        rule(values)
+
+
+def check_bound(values: Mapping[str, int]) -> None:
+    """Refuses a packet of which an address is still zero. Raises PacketFault with code unbound."""
+    for port in PORTS:
+        if not values[f"{port}_address"]:
+            raise PacketFault("unbound", f"{port}_address", f"got 0, wanted the {port}'s device address; bind first")
+
+
+def tiled_port(values: Mapping[str, int]) -> int:
+    """The number of the port whose storage is tiled, which is also its relocation's: 0 input, 1 output."""
+    return int(OPS[values["op"]] == "tess")
+
+
+def tiled_bytes(values: Mapping[str, int]) -> int:
+    """Bytes of all tiles of all outer slices, padding and alignment included."""
+    parts = [_parts(values[f"{axis}_extent"], values[f"{axis}_tile"]) for axis in "cdhw"]
+    volume = sum(
+        prod(count for count, _ in tile) * _tile_bytes(values, *(extent for _, extent in tile))
+        for tile in product(*parts)
+    )
+    return volume * prod(values[f"outer{index}_extent"] for index in range(values["outer_rank"]))
+
+
+def linear_bytes(values: Mapping[str, int]) -> int:
+    """Bytes from the linear port's first byte to behind its last scalar, holes included."""
+    return sum((extent - 1) * stride for _, extent, stride in _linear_axes(values)) + _width(values, "linear_dtype")
+
+
+def _parts(extent: int, tile: int) -> list[tuple[int, int]]:
+    """(number of tiles, tile extent) of the full tiles and of the boundary tile, where there is one."""
+    full, rest = divmod(extent, tile)
+    return [(full, tile), *([(1, rest)] if rest else [])]
+
+
+def _tile_bytes(values: Mapping[str, int], c: int, d: int, h: int, w: int) -> int:
+    stored = c if TILE_FORMATS[values["tile_format"]] == "compact" else _round_up(c, CHANNEL_BLOCK)
+    return _round_up(stored * d * h * w * _width(values, "tiled_dtype"), TILE_ALIGNMENT_BYTES)
+
+
+def _round_up(value: int, step: int) -> int:
+    return -(-value // step) * step
+
+
+def _width(values: Mapping[str, int], field: str) -> int:
+    return DType(DTYPES[values[field]]).width
+
+
+def _linear_axes(values: Mapping[str, int]) -> Iterator[tuple[str, int, int]]:
+    """(name, extent, stride in bytes) of C, D, H, W and of the outer axes in use."""
+    for name in (*"cdhw", *(f"outer{index}" for index in range(values["outer_rank"]))):
+        yield name, values[f"{name}_extent"], values[f"{name}_stride"]
+
+
+def _operation(values: Mapping[str, int]) -> None:
+    op = OPS[values["op"]]
+    pair = DTYPES[values["tiled_dtype"]], DTYPES[values["linear_dtype"]]
+    if pair not in DTYPE_PAIRS[op]:
+        wanted = " or ".join("/".join(pair) for pair in DTYPE_PAIRS[op])
+        raise PacketFault("geometry", "linear_dtype", f"got {'/'.join(pair)} (tiled/linear), {op} has {wanted}")
+    tile_format = TILE_FORMATS[values["tile_format"]]
+    if tile_format not in FORMATS[op]:
+        raise PacketFault("geometry", "tile_format", f"got {tile_format}, {op} has {' or '.join(FORMATS[op])}")
+    if tile_format == "cblocked" and values["d_extent"] != 1:
+        raise PacketFault("geometry", "d_extent", f"got {values['d_extent']}, wanted 1: channel blocks have no depth")
+
+
+def _fill(values: Mapping[str, int]) -> None:
+    """The fill is zero where no tile has an INT8 channel to fill."""
+    c, tile = values["c_extent"], values["c_tile"]
+    padded = any(extent % CHANNEL_BLOCK for _, extent in _parts(c, tile))
+    job = OPS[values["op"]], DTYPES[values["tiled_dtype"]], TILE_FORMATS[values["tile_format"]]
+    if values["channel_fill"] and not (padded and job == ("tess", "int8", "pad16")):
+        raise PacketFault(
+            "noncanonical", "channel_fill", f"got {values['channel_fill']:#04x}, wanted 0: no channel is filled"
+        )
+
+
+def _outer(values: Mapping[str, int]) -> None:
+    rank = values["outer_rank"] + 1 + sum(values[f"{axis}_extent"] > 1 for axis in "dhw")
+    if rank > MAX_RANK:
+        raise PacketFault("geometry", "outer_rank", f"got {rank} axes in all, wanted at most {MAX_RANK}")
+    for index in range(MAX_OUTER):
+        extent, stride = (f"outer{index}_{part}" for part in ("extent", "stride"))
+        if index < values["outer_rank"]:
+            if not values[extent]:
+                raise PacketFault("geometry", extent, f"got 0, wanted at least 1: outer_rank is {values['outer_rank']}")
+        elif values[extent] or values[stride]:
+            field = extent if values[extent] else stride
+            raise PacketFault("noncanonical", field, f"got {values[field]}, wanted 0: outer axis {index} is unused")
+
+
+def _tiles(values: Mapping[str, int]) -> None:
+    for axis in "cdhw":
+        extent, tile = values[f"{axis}_extent"], values[f"{axis}_tile"]
+        if tile > extent:
+            raise PacketFault("geometry", f"{axis}_tile", f"got {tile}, wanted at most the extent {extent}")
+
+
+def _strides(values: Mapping[str, int]) -> None:
+    width = _width(values, "linear_dtype")
+    for name, extent, stride in _linear_axes(values):
+        if extent == 1 and stride:
+            raise PacketFault("noncanonical", f"{name}_stride", f"got {stride}, wanted 0: the axis has one element")
+        if stride % width:
+            raise PacketFault("geometry", f"{name}_stride", f"got {stride}, wanted a multiple of {width} bytes")
+    _prove_nonoverlapping(values, width)
+
+
+def _prove_nonoverlapping(values: Mapping[str, int], width: int) -> None:
+    """The sorted-span proof: a stride clears the span of all axes with smaller strides; unit axes do not count."""
+    span = width
+    for name, extent, stride in sorted(_linear_axes(values), key=lambda axis: axis[2]):
+        if extent > 1:
+            if stride < span:
+                raise PacketFault(
+                    "geometry", f"{name}_stride", f"got {stride}, wanted at least {span}: elements overlap"
+                )
+            span += (extent - 1) * stride
+
+
+def _relocations(values: Mapping[str, int]) -> None:
+    tiled = tiled_port(values)
+    expected = {tiled: (TILE_ALIGNMENT_BYTES, tiled_bytes(values))}
+    expected[1 - tiled] = _width(values, "linear_dtype"), linear_bytes(values)
+    for port, numbers in sorted(expected.items()):
+        for name, wanted in zip((f"reloc{port}_alignment", f"reloc{port}_required_bytes"), numbers, strict=True):
+            if values[name] != wanted:
+                raise PacketFault("geometry", name, f"got {values[name]}, the geometry gives {wanted}")
+
+
+def _addresses(values: Mapping[str, int]) -> None:
+    spans = []
+    for port, name in enumerate(PORTS):
+        address, alignment = values[f"{name}_address"], values[f"reloc{port}_alignment"]
+        end = address + values[f"reloc{port}_required_bytes"]
+        if address % alignment:
+            raise PacketFault("alignment", f"{name}_address", f"got {address:#x}, wanted a multiple of {alignment}")
+        if end > BY_NAME[f"{name}_address"].limit + 1:
+            raise PacketFault("geometry", f"{name}_address", f"got {address:#x}, its span ends past the address space")
+        spans.append((address, end))
+    (source, source_end), (target, target_end) = spans
+    if source and target and source < target_end and target < source_end:
+        raise PacketFault("overlap", "output_address", f"got {target:#x}, its span intersects the input's {source:#x}")
+
+
+RULES = (_operation, _outer, _tiles, _fill, _strides, _relocations, _addresses)

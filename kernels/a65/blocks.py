@@ -1,0 +1,121 @@
+"""Blocks: a plan taken apart into few rectangular moves, the form that every row engine executes.
+
+A tile class of a pixel-major layout is one block: loops over outer slices, tiles and pixels around a run of channels.
+A channel-blocked class is a block of full groups of 16, and one of the rest. Inside a block everything is affine, so
+a block is a strided view for numpy and a loop nest for the native rows. Unit loops are dropped, and neighbouring
+loops that advance alike on both sides are merged: then an identity layout is one long row.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from tessbed.kernels.plan import CHANNEL_BLOCK, Plan, TileClass, TileFormat
+
+Loop = tuple[int, int, int]
+"""(extent, tiled stride in bytes, linear stride in bytes)"""
+
+
+@attrs.frozen
+class Block:
+    """One move. `plane_bytes` leads from a channel's low byte to its high byte; INT8 has only low bytes.
+
+    `padding` counts the stored channels behind the logical ones; loops are outermost first.
+    """
+
+    loops: tuple[Loop, ...]
+    channels: int
+    padding: int
+    plane_bytes: int
+    channel_stride_bytes: int
+    tiled_offset: int
+    linear_offset: int
+
+
+@attrs.frozen
+class Gap:
+    """The alignment bytes at the end of every tile of a class; loops are (extent, tiled stride in bytes)."""
+
+    loops: tuple[tuple[int, int], ...]
+    tiled_offset: int
+    length: int
+
+
+def blocks_of(plan: Plan) -> tuple[Block, ...]:
+    """The blocks that together move every logical scalar once."""
+    take = _channel_blocks if plan.tile_format is TileFormat.CBLOCKED else _pixel_major
+    return tuple(block for tiles in plan.classes for block in take(plan, tiles))
+
+
+def gaps_of(plan: Plan) -> tuple[Gap, ...]:
+    """The alignment gaps of the classes that have one."""
+    return tuple(_gaps(plan))
+
+
+def _gaps(plan: Plan) -> Iterator[Gap]:
+    for tiles in plan.classes:
+        payload = tiles.pixels * tiles.stored_channels * plan.tiled_dtype.width
+        if payload < tiles.span_bytes:
+            loops = tuple((extent, tiled) for extent, tiled, _ in _merged(_tile_loops(plan, tiles)))
+            yield Gap(loops, tiles.tiled_offset + payload, tiles.span_bytes - payload)
+
+
+def _tile_loops(plan: Plan, tiles: TileClass) -> Iterator[Loop]:
+    """Outer slices, then tiles. Channel tiles come innermost: together they touch the same pixels."""
+    for axis in plan.outer:
+        yield axis.extent, axis.tiled_stride_bytes, axis.linear_stride_bytes
+    for level in (1, 2, 3, 0):
+        yield tiles.counts[level], tiles.tiled_steps[level], tiles.linear_steps[level]
+
+
+def _pixel_loops(plan: Plan, tiles: TileClass, pixel_bytes: int) -> Iterator[Loop]:
+    _, depth, height, width = tiles.extents
+    yield depth, height * width * pixel_bytes, plan.d.stride_bytes
+    yield height, width * pixel_bytes, plan.h.stride_bytes
+    yield width, pixel_bytes, plan.w.stride_bytes
+
+
+def _pixel_major(plan: Plan, tiles: TileClass) -> Iterator[Block]:
+    pixel_bytes = tiles.stored_channels * plan.tiled_dtype.width
+    yield Block(
+        loops=_merged((*_tile_loops(plan, tiles), *_pixel_loops(plan, tiles, pixel_bytes))),
+        channels=tiles.extents[0],
+        padding=tiles.stored_channels - tiles.extents[0],
+        plane_bytes=tiles.stored_channels,
+        channel_stride_bytes=plan.c.stride_bytes,
+        tiled_offset=tiles.tiled_offset,
+        linear_offset=tiles.linear_offset,
+    )
+
+
+def _channel_blocks(plan: Plan, tiles: TileClass) -> Iterator[Block]:
+    """Full groups of 16 channels, then the rest. Source: DetessCast document, "Compiler channel-block input"."""
+    pixel_bytes = 2 * CHANNEL_BLOCK
+    group_bytes = pixel_bytes * tiles.pixels
+    group_stride = CHANNEL_BLOCK * plan.c.stride_bytes
+    full, rest = divmod(tiles.extents[0], CHANNEL_BLOCK)
+    loops = (*_tile_loops(plan, tiles), *_pixel_loops(plan, tiles, pixel_bytes))
+    for first, groups, channels in ((0, full, CHANNEL_BLOCK), (full, min(rest, 1), rest)):
+        if groups:
+            yield Block(
+                loops=_merged((*loops, (groups, group_bytes, group_stride))),
+                channels=channels,
+                padding=CHANNEL_BLOCK - channels,
+                plane_bytes=CHANNEL_BLOCK,
+                channel_stride_bytes=plan.c.stride_bytes,
+                tiled_offset=tiles.tiled_offset + first * group_bytes,
+                linear_offset=tiles.linear_offset + first * group_stride,
+            )
+
+
+def _merged(loops: Iterable[Loop]) -> tuple[Loop, ...]:
+    """Without unit loops; an outer loop that continues the inner one on both sides becomes part of it."""
+    merged: list[Loop] = []
+    for extent, tiled, linear in loops:
+        if extent == 1:
+            continue
+        if merged and merged[-1][1:] == (extent * tiled, extent * linear):
+            merged[-1] = (merged[-1][0] * extent, tiled, linear)
+        else:
+            merged.append((extent, tiled, linear))
+    return tuple(merged)

@@ -1,0 +1,24 @@
+"""DetessCast on the A65: unpacks tiled BF16 as FP32 or BF16. Source: the DetessCast document, "Memory and lifecycle"."""
+
+from tessbed.kernels.a65 import prepared as rows
+from tessbed.kernels.a65.prepared import Prepared
+from tessbed.kernels.binding import Views
+from tessbed.kernels.ops import detesscast
+from tessbed.kernels.plan import Op, Plan
+
+__all__ = ["Prepared", "check_inference", "execute", "prepare"]
+
+
+def prepare(plan: Plan) -> Prepared:
+    """Chooses the row path of a DetessCast plan; ContractError for a plan of another operation."""
+    return rows.prepare(plan, Op.DETESSCAST)
+
+
+def check_inference(request: detesscast.Request) -> Prepared:
+    """Admission and preparation in one step."""
+    return prepare(detesscast.check_inference(request))
+
+
+def execute(prepared: Prepared, inputs: Views, outputs: Views) -> None:
+    """Runs one call on one input and one output view; BindingError before the first write, never after."""
+    rows.execute(prepared, inputs, outputs)

@@ -1,0 +1,79 @@
+"""The row path: what preparation chose for a plan, and why it is fast.
+
+The channel-only traversal is chosen for one outer slice, unit spatial extents and contiguous channels; its full
+tiles travel in one conversion when there are two or more of them without alignment gaps, and the final tile always
+travels apart. Source: DetessCast document, "Implementation notes".
+"""
+
+from enum import Enum
+
+import attrs
+
+from tessbed.kernels.plan import Op, Plan, TileFormat
+
+
+class Move(Enum):
+    """What happens to a scalar's bytes."""
+
+    COPY = "copy"
+    SPLIT = "split"
+    JOIN = "join"
+    WIDEN = "widen"
+
+
+class Channels(Enum):
+    """How the channels of a pixel lie on the linear side."""
+
+    CONTIGUOUS = "contiguous"
+    SCATTERED = "scattered"
+
+
+class Traversal(Enum):
+    """How the tiles are walked."""
+
+    EMPTY = "empty"
+    CHANNEL_ONLY = "channel_only"
+    GENERAL = "general"
+
+
+@attrs.frozen
+class RowPath:
+    """`batched_tiles` full channel tiles travel in one conversion; 0 where every tile travels alone."""
+
+    move: Move
+    channels: Channels
+    traversal: Traversal
+    batched_tiles: int = 0
+
+
+def choose(plan: Plan) -> RowPath:
+    """The row path of `plan`."""
+    contiguous = plan.c.stride_bytes == plan.linear_dtype.width or plan.c.extent == 1
+    channels = Channels.CONTIGUOUS if contiguous else Channels.SCATTERED
+    traversal = _traversal(plan, channels)
+    batched = _batched_tiles(plan) if traversal is Traversal.CHANNEL_ONLY else 0
+    return RowPath(_move(plan), channels, traversal, batched)
+
+
+def _move(plan: Plan) -> Move:
+    if plan.tiled_dtype.width == 1:
+        return Move.COPY
+    if plan.linear_dtype.width == 4:
+        return Move.WIDEN
+    return Move.SPLIT if plan.op is Op.TESS else Move.JOIN
+
+
+def _traversal(plan: Plan, channels: Channels) -> Traversal:
+    if plan.empty:
+        return Traversal.EMPTY
+    one_pixel = all(axis.extent == 1 for axis in (*plan.outer, plan.d, plan.h, plan.w))
+    if one_pixel and channels is Channels.CONTIGUOUS and plan.tile_format is not TileFormat.CBLOCKED:
+        return Traversal.CHANNEL_ONLY
+    return Traversal.GENERAL
+
+
+def _batched_tiles(plan: Plan) -> int:
+    before_final = -(-plan.c.extent // plan.c.tile) - 1
+    first = plan.classes[0]
+    gapless = first.span_bytes == first.stored_channels * plan.tiled_dtype.width
+    return before_final if before_final >= 2 and gapless else 0

@@ -1,0 +1,34 @@
+"""Prepared executions: a plan, the row path chosen for it, and the program of the engine that runs it."""
+
+import attrs
+
+from tessbed.kernels.a65 import numpy_rows
+from tessbed.kernels.a65.path import RowPath, choose
+from tessbed.kernels.binding import Views, bind
+from tessbed.kernels.errors import ContractError
+from tessbed.kernels.plan import Op, Plan
+
+
+@attrs.frozen
+class Prepared:
+    """Immutable, holds no storage, shared freely by threads with separate outputs."""
+
+    plan: Plan
+    path: RowPath
+    program: tuple[numpy_rows.Step, ...] = attrs.field(repr=False)
+
+
+def prepare(plan: Plan, op: Op) -> Prepared:
+    """The execution of `plan`, which must be a plan of `op`. Cost and size do not depend on the tensor's size."""
+    if not isinstance(plan, Plan):
+        raise ContractError("plan_type", "plan", f"got {type(plan).__name__}, wanted a Plan; call check_inference")
+    if plan.op is not op:
+        raise ContractError("plan_op", "plan", f"got a plan of {plan.op.value}, wanted one of {op.value}")
+    return Prepared(plan, choose(plan), numpy_rows.compile_plan(plan))
+
+
+def execute(prepared: Prepared, inputs: Views, outputs: Views) -> None:
+    """Checks the views, then moves every byte before it returns; BindingError leaves all storage as it was."""
+    bound = bind((prepared.plan.input, prepared.plan.output), inputs, outputs)
+    if bound is not None:
+        numpy_rows.run(prepared.program, *bound)

@@ -1,0 +1,1 @@
+"""The tests, by room; helpers are imported as `tests.<module>`."""

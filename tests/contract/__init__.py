@@ -1,0 +1,1 @@
+"""The contract suite: every operation on every backend, byte for byte."""

@@ -1,0 +1,60 @@
+"""The backends under contract: each runs one request on a source and returns the output's required span.
+
+A backend is one function and one line of `BACKENDS`; every test of this folder then runs on it.
+"""
+
+from collections.abc import Callable
+from types import ModuleType
+
+import numpy as np
+
+from tessbed.kernels.a65 import detess as a65_detess
+from tessbed.kernels.a65 import detesscast as a65_detesscast
+from tessbed.kernels.a65 import tess as a65_tess
+from tessbed.kernels.ops import detess, detesscast, tess
+from tests.requests import Request
+
+Run = Callable[[Request, bytes, int], bytes]
+
+GUARD_BYTES = 64
+GUARD = 0x5A
+
+_A65: dict[type, tuple[ModuleType, ModuleType]] = {
+    tess.Request: (tess, a65_tess),
+    detess.Request: (detess, a65_detess),
+    detesscast.Request: (detesscast, a65_detesscast),
+}
+
+
+def run_a65(request: Request, source: bytes, prefill: int) -> bytes:
+    """Exact-capacity views between guard bytes, the source read-only: a stray access of either side shows."""
+    operation, backend = _A65[type(request)]
+    plan = operation.check_inference(request)
+    assert len(source) == plan.input.required_bytes
+    lent, taken = guarded(len(source)), guarded(plan.output.required_bytes)
+    lent[1][:], taken[1][:] = np.frombuffer(source, np.uint8), prefill
+    lent[1].flags.writeable = False
+    backend.execute(backend.prepare(plan), [lent[1]], [taken[1]])
+    assert_guards_stand(lent[0])
+    assert_guards_stand(taken[0])
+    assert lent[1].tobytes() == source
+    return taken[1].tobytes()
+
+
+def guarded(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Storage with guard bytes on both ends, and the 16-byte-aligned view of `count` bytes between them."""
+    storage = np.full(count + 2 * GUARD_BYTES + 16, GUARD, np.uint8)
+    start = GUARD_BYTES + -(storage.ctypes.data + GUARD_BYTES) % 16
+    storage = storage[start - GUARD_BYTES : start + count + GUARD_BYTES]
+    return storage, storage[GUARD_BYTES : GUARD_BYTES + count]
+
+
+def assert_guards_stand(storage: np.ndarray) -> None:
+    """Nothing was written on either side of the view."""
+    assert (storage[:GUARD_BYTES] == GUARD).all()
+    assert (storage[-GUARD_BYTES:] == GUARD).all()
+
+
+BACKENDS: dict[str, Run] = {
+    "a65": run_a65,
+}

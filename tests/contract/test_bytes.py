@@ -1,0 +1,40 @@
+"""Each backend writes exactly the bytes that the documents say, on real, hand-written and random tensors."""
+
+from hashlib import sha256
+from random import Random
+
+import pytest
+
+from tests.contract.backends import Run
+from tests.geometries import name_of, random_geometries
+from tests.golden.by_hand import BY_HAND, ByHand
+from tests.golden.realworld import REALWORLD, Recorded
+from tests.oracle import PREFILL, Geometry, expected_output, golden_bytes, input_bytes
+from tests.requests import request_of
+
+RANDOM = random_geometries(300, seed=300)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("case", BY_HAND, ids=lambda case: case.name)
+def test_by_hand(run: Run, case: ByHand) -> None:
+    """The hand-written bytes come out, with the gaps as they were."""
+    assert run(request_of(case.geometry), case.source, PREFILL).hex(" ") == case.expected.hex(" ")
+
+
+@pytest.mark.parametrize("case", REALWORLD, ids=lambda case: case.name)
+def test_realworld(run: Run, case: Recorded) -> None:
+    """A real model's tensor gives the recorded SHA-256."""
+    tess = case.geometry.op == "tess"
+    source = golden_bytes(case.linear_bytes if tess else case.tiled_bytes)
+    output = run(request_of(case.geometry), source, PREFILL)
+    assert len(output) == (case.tiled_bytes if tess else case.linear_bytes)
+    assert sha256(output).hexdigest() == case.sha256
+
+
+@pytest.mark.parametrize("geometry", RANDOM, ids=map(name_of, RANDOM))
+def test_random(run: Run, geometry: Geometry) -> None:
+    """A random tensor of random bytes agrees with the literal oracle, whatever the output held before."""
+    source = Random(name_of(geometry)).randbytes(input_bytes(geometry))
+    for prefill in (PREFILL, PREFILL ^ 0xFF):
+        assert run(request_of(geometry), source, prefill) == expected_output(geometry, source, prefill)

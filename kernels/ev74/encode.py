@@ -50,7 +50,7 @@ def _fills_channels(plan: Plan) -> bool:
 
 def _axes(plan: Plan) -> dict[str, int]:
     values = {}
-    for name, axis in zip("cdhw", plan.axes, strict=True):
+    for name, axis in zip(fields.AXES, plan.axes, strict=True):
         values[f"{name}_extent"] = axis.extent
         values[f"{name}_tile"] = axis.tile
         values[f"{name}_stride"] = axis.stride_bytes if axis.extent > 1 else 0
@@ -67,7 +67,7 @@ def _outer(plan: Plan) -> dict[str, int]:
 
 def _relocations(plan: Plan) -> dict[str, int]:
     values = {}
-    for index, (name, port) in enumerate((("input", plan.input), ("output", plan.output))):
+    for index, (name, port) in enumerate(zip(fields.PORTS, (plan.input, plan.output), strict=True)):
         values[f"reloc{index}_field"] = fields.BY_NAME[f"{name}_address"].offset
         values[f"reloc{index}_port"] = index
         values[f"reloc{index}_access"] = index + 1

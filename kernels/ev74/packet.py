@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, PACKET_BYTES, Field
+from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, LAYOUT, PACKET_BYTES, PORTS, Field
 
 FAULTS = {
     "size": "the bytes are fewer or more than a packet",
@@ -23,7 +23,8 @@ FAULTS = {
     "overlap": "the spans of input and output intersect",
     "unbound": "an address is still zero",
 }
-PREFIX = ("magic", "version_major", "version_minor")
+_PREFIX = {"magic": "magic", "version_major": "version", "version_minor": "version"}
+_CRC = BY_NAME["crc32"]
 
 
 class PacketFault(ValueError):
@@ -45,16 +46,19 @@ class Packet:
     @property
     def bound(self) -> bool:
         """True where both addresses are filled in."""
-        return all(read(self.raw, BY_NAME[name]) for name in ("input_address", "output_address"))
+        return all(read(self.raw, BY_NAME[f"{port}_address"]) for port in PORTS)
 
     def bind(self, input_address: int, output_address: int) -> "Packet":
         """A copy with both device addresses where the relocation table says; only they and the checksum differ.
 
-        Raises PacketFault if these bytes are no packet, OverflowError if an address needs more than 64 bits.
+        Raises PacketFault if these bytes are no packet, OverflowError if an address needs more than 64 bits. Whether
+        the addresses suit the job is for the runtime and for the firmware.
         """
         values = decode(self.raw)
         addresses = (input_address, output_address)
-        patches = {values[f"reloc{index}_field"]: addresses[values[f"reloc{index}_port"]] for index in range(2)}
+        patches = {
+            values[f"reloc{index}_field"]: addresses[values[f"reloc{index}_port"]] for index in range(len(PORTS))
+        }
         return pack(values | {field.name: patches[field.offset] for field in FIELDS if field.offset in patches})
 
 
@@ -65,18 +69,17 @@ def read(raw: bytes, field: Field) -> int:
 
 def checksum(raw: bytes) -> int:
     """CRC-32 over every byte but the checksum's own."""
-    crc = BY_NAME["crc32"]
-    return zlib.crc32(raw[crc.end :], zlib.crc32(raw[: crc.offset]))
+    return zlib.crc32(raw[_CRC.end :], zlib.crc32(raw[: _CRC.offset]))
+
+
+def seal(raw: bytes) -> bytes:
+    """A copy of `raw`, which must reach behind the checksum, with the checksum that its other bytes ask for."""
+    return raw[: _CRC.offset] + checksum(raw).to_bytes(_CRC.width, "little") + raw[_CRC.end :]
 
 
 def pack(values: Mapping[str, int]) -> Packet:
     """The packet that holds `values` (absent fields are zero) and its checksum. Raises OverflowError, never narrows."""
-    raw = bytearray(PACKET_BYTES)
-    for field in FIELDS:
-        raw[field.offset : field.end] = values.get(field.name, 0).to_bytes(field.width, "little")
-    crc = BY_NAME["crc32"]
-    raw[crc.offset : crc.end] = checksum(bytes(raw)).to_bytes(crc.width, "little")
-    return Packet(bytes(raw))
+    return Packet(seal(b"".join(values.get(field.name, 0).to_bytes(field.width, "little") for field in FIELDS)))
 
 
 def decode(raw: bytes) -> dict[str, int]:
@@ -84,14 +87,13 @@ def decode(raw: bytes) -> dict[str, int]:
 
     Magic and version come first, so that a longer packet of a later version is refused for its version.
     """
-    prefix = [BY_NAME[name] for name in PREFIX]
-    for field in prefix:
-        if len(raw) < field.end:
-            raise PacketFault("size", "packet_bytes", f"got {len(raw)} bytes, wanted {PACKET_BYTES}")
-        _check(field, read(raw, field))
+    for name in _PREFIX:
+        if len(raw) < BY_NAME[name].end:
+            break
+        _check(BY_NAME[name], read(raw, BY_NAME[name]))
     if len(raw) != PACKET_BYTES:
         raise PacketFault("size", "packet_bytes", f"got {len(raw)} bytes, wanted {PACKET_BYTES}")
-    values = {field.name: read(raw, field) for field in FIELDS}
+    values = dict(zip(BY_NAME, LAYOUT.unpack(raw), strict=True))
     wanted = checksum(raw)
     if values["crc32"] != wanted:
         raise PacketFault("crc", "crc32", f"got {values['crc32']:#010x}, wanted {wanted:#010x}")
@@ -101,20 +103,12 @@ def decode(raw: bytes) -> dict[str, int]:
 
 
 def _check(field: Field, value: int) -> None:
-    if field.low <= value <= field.limit and (field.names is None or value in field.names):
-        return
-    raise PacketFault(_range_code(field), field.name, f"got {value:#x}, wanted {_wanted(field)}")
-
-
-def _range_code(field: Field) -> str:
-    if field.name in PREFIX:
-        return "magic" if field.name == "magic" else "version"
-    return "range" if field.limit else "noncanonical"
+    if not field.admits(value):
+        code = _PREFIX.get(field.name, "range" if field.limit else "noncanonical")
+        raise PacketFault(code, field.name, f"got {value:#x}, wanted {_wanted(field)}")
 
 
 def _wanted(field: Field) -> str:
-    if field.low == field.limit:
-        return f"{field.low:#x}"
     if field.names:
-        return " or ".join(f"{number} ({name})" for number, name in field.names.items() if number <= field.limit)
-    return f"{field.low} to {field.limit}"
+        return " or ".join(f"{value} ({field.names[value]})" for value in field.values)
+    return f"{field.low:#x}" if field.low == field.limit else f"{field.low} to {field.limit}"

@@ -11,8 +11,8 @@ from itertools import product
 from math import prod
 
 from tessbed.kernels.dtypes import DType
-from tessbed.kernels.ev74.fields import BY_NAME, DTYPES, MAX_OUTER, MAX_RANK, OPS, TILE_FORMATS
-from tessbed.kernels.ev74.packet import PacketFault
+from tessbed.kernels.ev74.fields import AXES, BY_NAME, DTYPES, MAX_OUTER, MAX_RANK, OPS, PORTS, TILE_FORMATS
+from tessbed.kernels.ev74.packet import PacketFault, decode
 
 TILE_ALIGNMENT_BYTES = 16
 CHANNEL_BLOCK = 16
@@ -27,7 +27,6 @@ FORMATS = {
     "detess": ("compact", "pad16"),
     "detesscast": ("compact", "pad16", "cblocked"),
 }
-PORTS = ("input", "output")
 
 
 def check_rules(values: Mapping[str, int]) -> None:
@@ -38,6 +37,15 @@ def check_rules(values: Mapping[str, int]) -> None:
     """
     for rule in RULES:
         rule(values)
+
+
+def check_packet(raw: bytes) -> dict[str, int]:
+    """The fields of a valid packet, unbound or bound. Raises PacketFault as decode, check_rules and check_bound do."""
+    values = decode(raw)
+    check_rules(values)
+    if values["input_address"] or values["output_address"]:
+        check_bound(values)
+    return values
 
 
 def check_bound(values: Mapping[str, int]) -> None:
@@ -54,7 +62,7 @@ def tiled_port(values: Mapping[str, int]) -> int:
 
 def tiled_bytes(values: Mapping[str, int]) -> int:
     """Bytes of all tiles of all outer slices, padding and alignment included."""
-    parts = [_parts(values[f"{axis}_extent"], values[f"{axis}_tile"]) for axis in "cdhw"]
+    parts = [_parts(values[f"{axis}_extent"], values[f"{axis}_tile"]) for axis in AXES]
     volume = sum(
         prod(count for count, _ in tile) * _tile_bytes(values, *(extent for _, extent in tile))
         for tile in product(*parts)
@@ -88,7 +96,7 @@ def _width(values: Mapping[str, int], field: str) -> int:
 
 def _linear_axes(values: Mapping[str, int]) -> Iterator[tuple[str, int, int]]:
     """(name, extent, stride in bytes) of C, D, H, W and of the outer axes in use."""
-    for name in (*"cdhw", *(f"outer{index}" for index in range(values["outer_rank"]))):
+    for name in (*AXES, *(f"outer{index}" for index in range(values["outer_rank"]))):
         yield name, values[f"{name}_extent"], values[f"{name}_stride"]
 
 
@@ -131,7 +139,7 @@ def _outer(values: Mapping[str, int]) -> None:
 
 
 def _tiles(values: Mapping[str, int]) -> None:
-    for axis in "cdhw":
+    for axis in AXES:
         extent, tile = values[f"{axis}_extent"], values[f"{axis}_tile"]
         if tile > extent:
             raise PacketFault("geometry", f"{axis}_tile", f"got {tile}, wanted at most the extent {extent}")

@@ -1,0 +1,50 @@
+"""Difference of two packets, field by field; either may be invalid, short or too long."""
+
+from collections.abc import Iterator
+
+import attrs
+
+from tessbed.kernels.ev74.disasm import spell
+from tessbed.kernels.ev74.fields import FIELDS, PACKET_BYTES, Field
+from tessbed.kernels.ev74.packet import read
+
+
+@attrs.frozen
+class Change:
+    """One field that differs; a value is None where the bytes end before the field does."""
+
+    field: Field
+    left: int | None
+    right: int | None
+
+
+def changes(left: bytes, right: bytes) -> tuple[Change, ...]:
+    """The fields that differ, in packet order. Bytes behind the packet are no field: see `difference`."""
+    pairs = ((field, _value(left, field), _value(right, field)) for field in FIELDS)
+    return tuple(
+        Change(field, a, b)
+        for field, a, b in pairs
+        if a != b or left[field.offset : field.end] != right[field.offset : field.end]
+    )
+
+
+def difference(left: bytes, right: bytes) -> str:
+    """A line for each difference, ending in a newline; empty where the bytes are equal."""
+    return "".join(f"{line}\n" for line in _lines(left, right))
+
+
+def _value(raw: bytes, field: Field) -> int | None:
+    return read(raw, field) if len(raw) >= field.end else None
+
+
+def _lines(left: bytes, right: bytes) -> Iterator[str]:
+    for change in changes(left, right):
+        old, new = (_spelt(change.field, value) for value in (change.left, change.right))
+        yield f"{change.field.offset:#05x}  {change.field.name:21}  {old} -> {new}"
+    if left[PACKET_BYTES:] != right[PACKET_BYTES:]:
+        sizes = (f"{max(len(raw) - PACKET_BYTES, 0):,} bytes" for raw in (left, right))
+        yield f"{PACKET_BYTES:#05x}  {'(trailing)':21}  {' -> '.join(sizes)}"
+
+
+def _spelt(field: Field, value: int | None) -> str:
+    return "missing" if value is None else spell(field, value)

@@ -1,3 +1,22 @@
 """Tessbed: simulates the tile re-layout kernels of an edge-AI chip, exact bytes and exact model ticks."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tessbed.face import detess, detesscast, tess
+
 __version__ = "0.1.0"
+__all__ = ["__version__", "detess", "detesscast", "tess"]
+
+
+def __getattr__(name: str) -> object:
+    """The face on first use: asking for the version must not load numpy."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tessbed import face
+
+    return getattr(face, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""DetessCast on the A65: unpacks tiled BF16 as FP32 or BF16. Source: the DetessCast document, "Memory and lifecycle"."""
+"""DetessCast on the A65: tiled BF16 as FP32 or BF16. Source: the DetessCast document, "Memory and lifecycle"."""
 
 from tessbed.kernels.a65 import prepared as rows
 from tessbed.kernels.a65.prepared import Prepared

@@ -41,9 +41,9 @@ def _lines(left: bytes, right: bytes) -> Iterator[str]:
     for change in changes(left, right):
         old, new = (_spelt(change.field, value) for value in (change.left, change.right))
         yield f"{change.field.offset:#05x}  {change.field.name:21}  {old} -> {new}"
-    if left[PACKET_BYTES:] != right[PACKET_BYTES:]:
-        sizes = (f"{max(len(raw) - PACKET_BYTES, 0):,} bytes" for raw in (left, right))
-        yield f"{PACKET_BYTES:#05x}  {'(trailing)':21}  {' -> '.join(sizes)}"
+    rest = [raw[PACKET_BYTES:] for raw in (left, right)]
+    if rest[0] != rest[1]:
+        yield f"{PACKET_BYTES:#05x}  {'(trailing)':21}  {len(rest[0]):,} -> {len(rest[1]):,} bytes, which differ"
 
 
 def _spelt(field: Field, value: int | None) -> str:

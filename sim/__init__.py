@@ -1,0 +1,1 @@
+"""The hardware: what it can do, and when. Memory, DMA, slots, workers, completion, time."""

@@ -1,0 +1,174 @@
+"""The device: takes submissions, runs the firmware on each, writes a completion record, raises an interrupt.
+
+Jobs run one after the other in submission order. A job's way: queue, dispatch (then the packet is fetched),
+firmware entry, record, and after `completion_ticks` the host knows; meanwhile the next job may start.
+"""
+
+from collections import deque
+from collections.abc import Generator, Mapping
+from typing import Any, Protocol
+
+import attrs
+from simpy import Environment, Event
+
+from tessbed.sim import clock, completion
+from tessbed.sim.audit import audit
+from tessbed.sim.completion import Completion, Record
+from tessbed.sim.dma import Dma
+from tessbed.sim.errors import DeviceFault, HazardError, MemoryFault
+from tessbed.sim.hang import Waiting, run_until
+from tessbed.sim.job import JobContext, MemoryProbe
+from tessbed.sim.memory import DeviceMemory
+from tessbed.sim.report import job_stats
+from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.worker import Steps
+
+Injections = Mapping[tuple[int, int, int], str]
+
+
+class Firmware(Protocol):
+    """A firmware image."""
+
+    def entry(self, job: JobContext) -> Generator[Event, Any, Completion]:
+        """Run one job; may raise DeviceFault, which becomes the job's status."""
+        ...
+
+
+@attrs.frozen
+class Submission:
+    """What the host rings the doorbell with. `workers`: the grid asked for, None for the device's own."""
+
+    packet_address: int
+    packet_bytes: int
+    record_address: int
+    cookie: int
+    workers: int | None = None
+
+
+@attrs.define(eq=False)
+class Ticket:
+    """A submission in the queue or running: its number, when it came, and the event the host waits for."""
+
+    number: int
+    submission: Submission
+    tick: int
+    woken: Event
+    job: JobContext | None = None
+
+
+@attrs.define(eq=False)
+class Device:
+    """One device on `env`. Attributes to use: `spec`, `memory`, `env`, `now`.
+
+    `inject` maps (number of the job, worker, sequence) to "dma_error" or "stall", see `Dma`.
+    """
+
+    spec: DeviceSpec
+    firmware: Firmware
+    seed: int = attrs.field(default=0, kw_only=True)
+    env: Environment = attrs.field(factory=Environment, kw_only=True)
+    trace: bool = attrs.field(default=False, kw_only=True)
+    inject: Injections = attrs.field(factory=dict, kw_only=True)
+    memory: DeviceMemory = attrs.field(init=False)
+    _queue: deque[Ticket] = attrs.field(factory=deque, init=False)
+    _running: Ticket | None = attrs.field(default=None, init=False)
+    _submitted: int = attrs.field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.memory = DeviceMemory(self.spec.memory)
+
+    @property
+    def now(self) -> int:
+        """The tick it is."""
+        return clock.now(self.env)
+
+    def submit(self, submission: Submission) -> Event:
+        """Queue a job. The event succeeds with its JobStats when the host learns of the end.
+
+        Raises MemoryFault at once when the record cannot be written: such a job could never report.
+        """
+        self.memory.view(submission.record_address, completion.RECORD_BYTES, write=True)
+        if submission.workers is not None and submission.workers < 1:
+            raise HazardError(f"a grid of {submission.workers} workers")
+        ticket = Ticket(self._submitted, submission, self.now, self.env.event())
+        self._submitted += 1
+        self._queue.append(ticket)
+        if self._running is None and len(self._queue) == 1:
+            self.env.process(self._serve())
+        return ticket.woken
+
+    def run(self, event: Event) -> Any:
+        """Run until `event`; raises HangError when nothing can happen any more."""
+        return run_until(self.env, event, (self,))
+
+    def waiting(self) -> list[Waiting]:
+        """Who waits in this device: jobs, workers, transfers."""
+        queued = [
+            Waiting(f"job {t.number}", f"job {self._running.number} to end" if self._running else "dispatch", t.tick)
+            for t in self._queue
+        ]
+        return [*_waiting_in(self._running), *queued]
+
+    def _serve(self) -> Steps:
+        while self._queue:
+            ticket = self._running = self._queue.popleft()
+            yield from self._run(ticket)
+            self._running = None
+
+    def _run(self, ticket: Ticket) -> Steps:
+        queued = self.now - ticket.tick
+        if self.spec.dispatch_ticks:
+            yield self.env.timeout(self.spec.dispatch_ticks)
+        job = ticket.job = self._make_job(ticket)
+        done = yield from self._enter(job, ticket.submission)
+        self._write_record(ticket, job, done)
+        stats = job_stats(job, done, ticket.tick, queued, self.now)
+        audit(stats)
+        wake = self.now + self.spec.completion_ticks
+        clock.at(self.env, wake, clock.WORKER, lambda _: ticket.woken.succeed(stats), None)
+
+    def _make_job(self, ticket: Ticket) -> JobContext:
+        wanted = ticket.submission.workers
+        workers = self.spec.workers if wanted is None else min(wanted, self.spec.workers)
+        inject = {key[1:]: what for key, what in self.inject.items() if key[0] == ticket.number}
+
+        def start_dma() -> Dma:
+            return Dma(self.env, self.spec, self.memory, self.seed, self.now, inject, self.trace)
+
+        probe = MemoryProbe(self.memory)
+        return JobContext(b"", ticket.submission.cookie, workers, self.spec, probe, self.env, start_dma)
+
+    def _enter(self, job: JobContext, submission: Submission) -> Generator[Event, Any, Completion]:
+        try:
+            job.packet = self._fetch(submission)
+            return (yield from self.firmware.entry(job))
+        except DeviceFault as fault:
+            return completion.from_fault(fault)
+
+    def _fetch(self, submission: Submission) -> bytes:
+        try:
+            view = self.memory.view(submission.packet_address, submission.packet_bytes, write=False)
+        except MemoryFault as fault:
+            raise DeviceFault("packet_fetch", fault.address) from fault
+        return view.tobytes()
+
+    def _write_record(self, ticket: Ticket, job: JobContext, done: Completion) -> None:
+        record = Record(ticket.submission.cookie, done, job.parts["device"], job.workers)
+        place = self.memory.view(ticket.submission.record_address, completion.RECORD_BYTES, write=True)
+        place[:] = bytearray(completion.encode(record))
+
+
+def _waiting_in(ticket: Ticket | None) -> list[Waiting]:
+    if ticket is None or ticket.job is None or ticket.job.launched is None:
+        return []
+    launch = ticket.job.launched
+    workers = [ctx.waiting for ctx in launch.running if ctx.waiting is not None]
+    transfers = [
+        Waiting(
+            f"transfer {flight.seq} of worker {flight.worker}",
+            f"channel {flight.channel}, which stalled" if flight.grant >= 0 else f"a {flight.fold.d} channel or credit",
+            max(flight.arrival, flight.grant),
+        )
+        for flight in launch.dma.waiting()
+    ]
+    return [*workers, *transfers]

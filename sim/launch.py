@@ -1,0 +1,81 @@
+"""A launch: the logical grid of workers on the cores, until every worker has ended.
+
+Core c starts worker c at launch + c * stagger, and runs workers c, c + cores, ... one after the other. Which
+physical core that is, nobody can see. After the first fault no further worker starts; those that run go on to
+their own end, so nothing flies when the launch is over.
+"""
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+from simpy import Environment
+
+from tessbed.sim import clock
+from tessbed.sim.dma import Dma
+from tessbed.sim.errors import DeviceFault, HazardError
+from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.stats import WorkerStats
+from tessbed.sim.worker import Steps, WorkerContext
+
+Body = Callable[[WorkerContext], Steps]
+DIRTY = 0xDB
+
+
+@attrs.define(eq=False)
+class Launch:
+    """The workers of one launch: those that run, those that ended, and the faults as (tick, worker, fault)."""
+
+    env: Environment
+    spec: DeviceSpec
+    dma: Dma
+    workers: int
+    counts: dict[str, int]
+    running: list[WorkerContext] = attrs.field(factory=list, init=False)
+    ended: list[WorkerStats] = attrs.field(factory=list, init=False)
+    faults: list[tuple[int, int, DeviceFault]] = attrs.field(factory=list, init=False)
+
+    def run(self, body: Body) -> Steps:
+        """Run `body` on each worker; raises the earliest DeviceFault after all have ended."""
+        cores = range(min(self.spec.cores, self.workers))
+        processes = [self.env.process(self._core(core, body)) for core in cores]
+        yield from processes
+        if self.faults:
+            raise min(self.faults, key=lambda entry: entry[:2])[2]
+
+    def _core(self, core: int, body: Body) -> Steps:
+        pause = core * self.spec.launch_stagger_ticks
+        scratch = np.empty(self.spec.usable_scratch_bytes, np.uint8)
+        for worker in range(core, self.workers, self.spec.cores):
+            if pause:
+                yield self.env.timeout(pause)
+            if self.faults:
+                return
+            scratch.fill(DIRTY)
+            yield from self._worker(worker, scratch, body)
+            pause = self.spec.relaunch_ticks
+
+    def _worker(self, worker: int, scratch: np.ndarray, body: Body) -> Steps:
+        start = clock.now(self.env)
+        ctx = WorkerContext(worker, self.workers, self.spec, scratch, self.counts, self.env, self.dma)
+        self.running.append(ctx)
+        yield from self._guarded(ctx, body)
+        self.running.remove(ctx)
+        self.ended.append(self._account(ctx, start))
+
+    def _guarded(self, ctx: WorkerContext, body: Body) -> Steps:
+        try:
+            yield from body(ctx)
+        except DeviceFault as fault:
+            ctx.fault = ctx.fault or fault
+            yield from ctx.settle()
+        if ctx.flying:
+            raise HazardError(f"worker {ctx.worker} ended with {ctx.flying} transfers in flight")
+        if ctx.fault is not None:
+            self.faults.append((clock.now(self.env), ctx.worker, ctx.fault))
+
+    def _account(self, ctx: WorkerContext, start: int) -> WorkerStats:
+        finish, zero = clock.now(self.env), self.dma.origin
+        if sum(ctx.stalls.values()) != finish - start:
+            raise HazardError(f"worker {ctx.worker} waited past its context: {finish - start} ticks, {ctx.stalls}")
+        return WorkerStats(ctx.worker, start - zero, finish - zero, ctx.stalls)

@@ -1,0 +1,113 @@
+"""What a job did: ticks, traffic, resources, workers, all counted while it ran.
+
+Ticks of transfers and workers count from the launch. Nothing here depends on data movement or on wall time.
+"""
+
+import attrs
+
+from tessbed.sim.completion import Completion
+
+STALLS = ("issue", "gather", "slot", "compute", "order", "end")
+
+
+@attrs.define
+class Traffic:
+    """All transfers of one direction. `moved_bytes` really moved, `due_bytes` should have."""
+
+    transfers: int = 0
+    descriptors: int = 0
+    payload_bytes: int = 0
+    port_bytes: int = 0
+    bursts: int = 0
+    pages: int = 0
+    rmw_granules: int = 0
+    moved_bytes: int = 0
+    due_bytes: int = 0
+
+
+@attrs.define
+class Digest:
+    """The times of all transfers of a (worker, direction), in closed form: sums of G, E, C, and of i*C mod 2**64.
+
+    i is 1 for the first transfer; ticks count from the launch.
+    """
+
+    transfers: int = 0
+    sum_grant: int = 0
+    sum_end: int = 0
+    sum_done: int = 0
+    weighted_done: int = 0
+
+
+@attrs.frozen
+class PoolStats:
+    """A channel pool: `core` is -1 when all cores share it; busy from grant to data end, summed over channels."""
+
+    kind: str
+    core: int
+    channels: int
+    credits: int
+    grants: int
+    busy_ticks: int
+    peak_in_flight: int
+
+
+@attrs.frozen
+class PortStats:
+    """A memory port; busy while reserved."""
+
+    name: str
+    busy_ticks: int
+
+
+@attrs.frozen
+class WorkerStats:
+    """A worker: first and last tick, and where each tick between went, by the reasons of STALLS."""
+
+    worker: int
+    start_ticks: int
+    finish_ticks: int
+    stalls: dict[str, int]
+
+
+@attrs.frozen
+class TransferRecord:
+    """One transfer's moments, ticks from the launch. `pool` is "read" or "write", with "@core" when per core."""
+
+    worker: int
+    seq: int
+    kind: str
+    arrival: int
+    channel: int
+    pool: str
+    grant: int
+    start: int
+    end: int
+    done: int
+    payload_bytes: int
+
+
+@attrs.frozen
+class JobStats:
+    """One job. `parts` (queue, dispatch, decode, load, other, device, completion) sum to `job_ticks`."""
+
+    cookie: int
+    completion: Completion
+    submit_tick: int
+    device_ticks: int
+    job_ticks: int
+    parts: dict[str, int]
+    workers_launched: int
+    reads: Traffic
+    writes: Traffic
+    pools: tuple[PoolStats, ...]
+    ports: tuple[PortStats, ...]
+    workers: tuple[WorkerStats, ...]
+    digests: dict[tuple[int, str], Digest]
+    counts: dict[str, int]
+    trace: tuple[TransferRecord, ...]
+
+    @property
+    def transfers(self) -> int:
+        """Reads and drain chains together."""
+        return self.reads.transfers + self.writes.transfers

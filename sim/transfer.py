@@ -1,0 +1,172 @@
+"""A DMA transfer and its cost: five integers, and nowhere else does an address change a tick.
+
+A read is one 1-D or 2-D descriptor. A drain is one chain: all descriptors that empty a slot, run in order on
+one channel after one arbitration. At issue a transfer becomes (d, s, m, c, l): direction, channel ticks before
+the data, port ticks, data ticks, latency. docs/simulation.md has the formulas. Since every block size divides
+4096, the cost of a descriptor depends on its address only modulo 4096: classes are folded once and kept.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import attrs
+
+from tessbed.sim.count import covered, touched, touched_by_rows
+from tessbed.sim.errors import HazardError
+from tessbed.sim.limits import PAGE_BYTES
+from tessbed.sim.spec import DeviceSpec
+
+
+class Descriptor(NamedTuple):
+    """Row r moves `row_bytes` between memory `address + r * pitch` and scratch `scratch + r * scratch_pitch`.
+
+    Bytes all, rows apart. The hardware fields are as narrow as `dma.field_bits`.
+    """
+
+    address: int
+    scratch: int
+    rows: int
+    row_bytes: int
+    pitch: int
+    scratch_pitch: int
+
+
+class Segment(NamedTuple):
+    """What one descriptor costs: `setup` is its share of s, `port` its m_j, `data` its c_j; then its counts."""
+
+    setup_ticks: int
+    port_ticks: int
+    data_ticks: int
+    port_bytes: int
+    payload_bytes: int
+    bursts: int
+    pages: int
+    partial_granules: int
+
+
+@attrs.frozen
+class Fold:
+    """A transfer's five integers (d, s, m, c, l) and the segments they are sums of."""
+
+    d: str
+    s: int
+    m: int
+    c: int
+    l: int  # noqa: E741 - the letters of the model
+    segments: tuple[Segment, ...]
+    port_bytes: int
+    payload_bytes: int
+    bursts: int
+    pages: int
+    partial_granules: int
+
+
+@attrs.define(eq=False)
+class CostTable:
+    """Folds transfers for one spec, keeping each descriptor class that it has met."""
+
+    spec: DeviceSpec
+    _reads: dict[tuple[int, int, int, int], Fold] = attrs.field(factory=dict, init=False)
+    _writes: dict[tuple[int, int, int, int], Segment] = attrs.field(factory=dict, init=False)
+
+    def read(self, descriptor: Descriptor) -> Fold:
+        """The cost of a gather read; raises HazardError for a field that is too narrow."""
+        address, _, rows, row_bytes, pitch, _ = descriptor
+        key = (address % PAGE_BYTES, rows, row_bytes, pitch)
+        fold = self._reads.get(key)
+        if fold is None:
+            check_fields(self.spec, descriptor)
+            fold = self._reads[key] = _fold("read", self.spec, (_read_segment(self.spec, *key),))
+        return fold
+
+    def chain(self, descriptors: Sequence[Descriptor]) -> Fold:
+        """The cost of a drain chain; raises HazardError for a field that is too narrow or rows that overlap."""
+        segments = []
+        known = self._writes
+        for descriptor in descriptors:
+            address, _, rows, row_bytes, pitch, _ = descriptor
+            key = (address % PAGE_BYTES, rows, row_bytes, pitch)
+            segment = known.get(key)
+            if segment is None:
+                check_fields(self.spec, descriptor)
+                segment = known[key] = _write_segment(self.spec, *key)
+            segments.append(segment)
+        return _fold("write", self.spec, tuple(segments))
+
+
+@lru_cache(maxsize=64)
+def cost_table(spec: DeviceSpec) -> CostTable:
+    """The cost table of a spec, shared by all who ask."""
+    return CostTable(spec)
+
+
+def fold_read(spec: DeviceSpec, descriptor: Descriptor) -> Fold:
+    """The five integers of a gather read."""
+    return cost_table(spec).read(descriptor)
+
+
+def fold_chain(spec: DeviceSpec, descriptors: Sequence[Descriptor]) -> Fold:
+    """The five integers of a drain chain, and those of its segments."""
+    return cost_table(spec).chain(descriptors)
+
+
+def check_fields(spec: DeviceSpec, descriptor: Descriptor) -> None:
+    """Raise HazardError unless every hardware field holds its value as it is."""
+    limit = (1 << spec.dma.field_bits) - 1
+    fields = {"rows": descriptor.rows, "row_bytes": descriptor.row_bytes}
+    for name, value in fields.items():
+        if not 1 <= value <= limit:
+            raise HazardError(f"{descriptor}: {name} = {value} does not fit 1 to {limit}")
+    if descriptor.rows > 1 and not 0 <= descriptor.pitch <= limit:
+        raise HazardError(f"{descriptor}: pitch = {descriptor.pitch} does not fit 0 to {limit}")
+
+
+def _fold(d: str, spec: DeviceSpec, segments: tuple[Segment, ...]) -> Fold:
+    if not segments:
+        raise HazardError("a chain of no descriptors")
+    setup, port, data, port_bytes, payload, bursts, pages, partial = map(sum, zip(*segments, strict=True))
+    memory = spec.memory
+    latency = memory.read_latency_ticks if d == "read" else memory.write_latency_ticks
+    return Fold(d, setup, port, data, latency, segments, port_bytes, payload, bursts, pages, partial)
+
+
+def _read_segment(spec: DeviceSpec, phase: int, rows: int, row_bytes: int, pitch: int) -> Segment:
+    access = spec.memory.access_bytes
+    port_bytes = access * touched_by_rows(phase, rows, row_bytes, pitch, access)
+    return _segment(spec, spec.memory.read_latency_ticks, (phase, rows, row_bytes, pitch), port_bytes, 0)
+
+
+def _write_segment(spec: DeviceSpec, phase: int, rows: int, row_bytes: int, pitch: int) -> Segment:
+    shape = (phase, rows, row_bytes, pitch)
+    if rows > 1 and pitch < row_bytes:
+        raise HazardError(f"a write of {rows} rows of {row_bytes} bytes overlaps itself at pitch {pitch}")
+    if spec.byte_strobes:
+        access = spec.memory.access_bytes
+        port_bytes, partial = access * touched_by_rows(*shape, access), 0
+    else:
+        granule = spec.write_granule_bytes
+        granules = touched(*shape, granule)
+        partial = granules - covered(*shape, granule)
+        port_bytes = granule * (granules + partial)
+    return _segment(spec, spec.memory.write_latency_ticks, shape, port_bytes, partial)
+
+
+def _segment(
+    spec: DeviceSpec, latency: int, shape: tuple[int, int, int, int], port_bytes: int, partial: int
+) -> Segment:
+    dma, memory = spec.dma, spec.memory
+    _, rows, row_bytes, _ = shape
+    payload = rows * row_bytes
+    bursts = touched_by_rows(*shape, dma.burst_bytes)
+    pages = touched(*shape, PAGE_BYTES)
+    port = max(1, _ceil(port_bytes * 100, memory.bytes_per_tick * (100 - memory.background_percent)))
+    flights = (_ceil(bursts, dma.outstanding_bursts) - 1) * latency
+    data = max(port, _ceil(payload, dma.bytes_per_tick), flights)
+    data += memory.read_latency_ticks if partial else 0
+    setup = dma.setup_ticks + dma.row_ticks * (rows - 1) + memory.page_walk_ticks * pages
+    return Segment(setup, port, data, port_bytes, payload, bursts, pages, partial)
+
+
+def _ceil(value: int, unit: int) -> int:
+    return -(-value // unit)

@@ -1,0 +1,131 @@
+"""Bands: the unit of a worker's program, and the one loop that every operation's worker runs.
+
+A band is what fits a worker's scratch at once: gather its input, pack it into a slot, drain the slot. Each wait below
+is a rule: gathers retire before their bytes are read; a slot is free before anything is packed into it; a drain that
+shares a granule with one still in flight waits for it, since the device writes whole granules. The drain of one band
+overlaps the gathers and the packing of the next; overlap of gathers with packing is not claimed.
+Source: Tess document, "Execution and ownership"; docs/simulation.md, "Rules".
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import attrs
+
+from tessbed.firmware_models.cover import OVERSIZED_GROUP
+from tessbed.firmware_models.pack import Fill, Move, packer
+from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.transfer import Descriptor
+from tessbed.sim.worker import Steps, WorkerContext
+
+BAND_BYTES = 32768
+"""A band moves at most this much each way where a pixel allows it: half a descriptor's reach, so that a tile of several
+bands overlaps its drains, and staging is bounded whatever the tensor."""
+
+
+@attrs.frozen
+class Budget:
+    """A worker's scratch: the gather area at 0, then one area for each slot. All sizes in bytes."""
+
+    gather_bytes: int
+    slot_bytes: int
+    slots: int
+
+    @classmethod
+    def of(cls, spec: DeviceSpec, gathered: int, packed: int) -> "Budget":
+        """Splits the usable scratch in the ratio of bytes gathered and packed for a pixel."""
+        align = spec.scratch_align_bytes
+        usable = spec.usable_scratch_bytes
+        share = usable * gathered // (gathered + spec.slots * packed) // align * align
+        gather_bytes = max(align, share)
+        return cls(gather_bytes, (usable - gather_bytes) // spec.slots // align * align, spec.slots)
+
+    def slot(self, band: int) -> int:
+        """Scratch offset of the slot that band number `band` uses."""
+        return self.gather_bytes + band % self.slots * self.slot_bytes
+
+
+@attrs.frozen
+class Footprint:
+    """The output bytes of one drain: from `low` to `high`, repeating every `period` with `inner` bytes in each."""
+
+    low: int
+    high: int
+    period: int
+    inner: int
+
+    @classmethod
+    def of(cls, address: int, extents: Sequence[int], strides: Sequence[int], run_bytes: int) -> "Footprint":
+        """The footprint of a box of runs."""
+        axes = sorted((s, n) for n, s in zip(extents, strides, strict=True) if n > 1)
+        period, count = axes.pop() if axes else (0, 1)
+        inner = sum((n - 1) * s for s, n in axes) + run_bytes
+        return cls(address, address + (count - 1) * period + inner, period, inner)
+
+    def meets(self, other: "Footprint", granule: int) -> bool:
+        """True unless it is certain that no granule holds bytes of both."""
+        if self.low // granule > (other.high - 1) // granule or other.low // granule > (self.high - 1) // granule:
+            return False
+        if self.period != other.period or not self.period or self.period % granule:
+            return True
+        turn = self.period // granule
+        ahead = (other.low // granule - self.low // granule) % turn
+        return ahead < self._granules(granule) or turn - ahead < other._granules(granule) or ahead == 0
+
+    def _granules(self, granule: int) -> int:
+        return (self.low + self.inner - 1) // granule - self.low // granule + 1
+
+
+@attrs.frozen
+class Band:
+    """One band: its reads (`oversized` if a pitch among them is), its packing and cost, its drain."""
+
+    reads: list[Descriptor]
+    steps: list[Move | Fill]
+    ticks: int
+    chain: list[Descriptor]
+    footprint: Footprint
+    oversized: bool = False
+    counts: dict[str, int] = attrs.Factory(dict)
+
+
+def run_bands(worker: WorkerContext, bands: Iterable[Band]) -> Steps:
+    """The worker loop. A band's slot is its number modulo the slots."""
+    spec = worker.spec
+    granule = 1 if spec.byte_strobes else spec.write_granule_bytes
+    in_flight: list[Footprint] = []
+    for number, band in enumerate(bands):
+        slot = number % spec.slots
+        for group in wait_groups(band, spec):
+            yield from worker.gather(group)
+            worker.count("wait_groups")
+        yield from worker.wait_slot(slot)
+        yield from worker.compute(band.ticks, packer(worker.scratch, band.steps))
+        if any(band.footprint.meets(earlier, granule) for earlier in in_flight):
+            yield from worker.wait_drains("order")
+            in_flight.clear()
+            worker.count("ordered_drains")
+        yield from worker.drain(slot, band.chain)
+        in_flight = [*in_flight, band.footprint][1 - spec.slots :] if spec.slots > 1 else []
+        _account(worker, band)
+    yield from worker.wait_drains()
+
+
+def wait_groups(band: Band, spec: DeviceSpec) -> Iterator[list[Descriptor]]:
+    """The band's reads in groups that are issued together and waited for together."""
+    size = min(OVERSIZED_GROUP, spec.dma.wait_group) if band.oversized else spec.dma.wait_group
+    for first in range(0, len(band.reads), size):
+        yield band.reads[first : first + size]
+
+
+def _account(worker: WorkerContext, band: Band) -> None:
+    worker.count("bands")
+    if band.oversized:
+        worker.count("oversized_pitch_reads", len(band.reads))
+    for name, number in band.counts.items():
+        if number:
+            worker.count(name, number)
+
+
+def even_parts(total: int, most: int) -> int:
+    """The size of the parts when `total` is cut into as few parts of at most `most` as possible, all nearly equal."""
+    return -(-total // -(-total // most))

@@ -1,0 +1,246 @@
+"""Detess on the device: each worker owns a stretch of the linear output in address order.
+
+The output's nonunit axes, sorted by descending stride, make address order lexicographic. A worker's stretch is a few
+boxes of that index space; each box is cut along tile edges into blocks, each block into bands that fit the scratch.
+Axes with short runs are taken whole, across tiles, so that a drain writes long runs instead of slivers.
+DetessCast is the same body: only the width and the lanes of the output scalar differ.
+Source: Detess document, "Numerical behavior"; DetessCast document, "Compiler channel-block input".
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import prod
+
+import attrs
+
+from tessbed.firmware_models import costs
+from tessbed.firmware_models.bands import BAND_BYTES, Band, Budget, Footprint, even_parts, run_bands
+from tessbed.firmware_models.cover import cover
+from tessbed.firmware_models.geometry import BLOCK, Geometry
+from tessbed.firmware_models.ownership import Level, Range, boxes, cut_elements
+from tessbed.firmware_models.pack import Fill, Move
+from tessbed.firmware_models.tiles import TileReader
+from tessbed.sim.launch import Body
+from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.transfer import Descriptor
+from tessbed.sim.worker import Steps, WorkerContext
+
+RUN_BYTES = 512
+"""Runs shorter than this are lengthened by taking an axis whole."""
+
+C, D, H, W = range(4)
+
+
+@attrs.frozen
+class Dimension:
+    """A nonunit output axis: `mapped` is C, D, H or W, or None for outer axis number `outer`."""
+
+    level: Level
+    mapped: int | None = None
+    outer: int = 0
+
+
+@attrs.frozen
+class Block:
+    """A box of scalars in one outer slice: a range along each of C, D, H, W."""
+
+    volume: int
+    ranges: tuple[Range, ...]
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Elements along C, D, H, W."""
+        return tuple(high - low for low, high in self.ranges)
+
+
+def body(geometry: Geometry, spec: DeviceSpec, workers: int) -> Body:
+    """The worker body for a launch of `workers`; ownership is fixed here, once, from the bound address."""
+    dimensions = output_dimensions(geometry)
+    granule = 1 if spec.byte_strobes else spec.write_granule_bytes
+    levels = [dimension.level for dimension in dimensions]
+    cuts = cut_elements(levels, geometry.linear_scalar_bytes, geometry.output_address, granule, workers)
+
+    def run(worker: WorkerContext) -> Steps:
+        maker = _Maker(geometry, spec, dimensions)
+        yield from run_bands(worker, maker.bands(cuts[worker.worker], cuts[worker.worker + 1]))
+
+    return run
+
+
+def output_dimensions(geometry: Geometry) -> list[Dimension]:
+    """The nonunit output axes in descending order of stride."""
+    dimensions = [
+        Dimension(Level(extent, stride, 1), outer=number)
+        for number, (extent, stride) in enumerate(geometry.outer)
+        if extent > 1
+    ]
+    dimensions += [
+        Dimension(Level(axis.extent, axis.stride, axis.tile), mapped=number)
+        for number, axis in enumerate(geometry.axes)
+        if axis.extent > 1
+    ]
+    return sorted(dimensions, key=lambda dimension: -dimension.level.stride)
+
+
+def axes_taken_whole(geometry: Geometry, dimensions: Sequence[Dimension]) -> frozenset[int]:
+    """The mapped axes that a band takes across tiles, because runs cut at tile edges would be short."""
+    whole = []
+    run = total = geometry.linear_scalar_bytes
+    for dimension in reversed(dimensions):
+        level = dimension.level
+        if level.stride != total or dimension.mapped is None:
+            break
+        total *= level.extent
+        if level.tile < level.extent:
+            if run * level.tile >= RUN_BYTES or total > BAND_BYTES:
+                break
+            whole.append(dimension.mapped)
+        run *= level.extent
+    return frozenset(whole)
+
+
+@attrs.define(init=False)
+class _Maker:
+    """Makes one worker's bands one after the other; the band's number decides its slot."""
+
+    geometry: Geometry
+    spec: DeviceSpec
+    dimensions: Sequence[Dimension]
+    whole: frozenset[int]
+    budget: Budget
+    reader: TileReader
+    made: int
+
+    def __init__(self, geometry: Geometry, spec: DeviceSpec, dimensions: Sequence[Dimension]) -> None:
+        self.geometry, self.spec, self.dimensions, self.made = geometry, spec, dimensions, 0
+        self.whole = axes_taken_whole(geometry, dimensions)
+        c_axis = geometry.axes[C]
+        channels = c_axis.extent if C in self.whole else c_axis.tile
+        gathered = sum(geometry.pixel_bytes(high - low) for low, high in self._segments(C, (0, channels)))
+        self.budget = Budget.of(spec, gathered, channels * geometry.linear_scalar_bytes)
+        self.reader = TileReader(geometry, 2**spec.dma.field_bits - 1, spec.memory.access_bytes)
+
+    def bands(self, low: int, high: int) -> Iterator[Band]:
+        """The bands that produce the output positions [low, high)."""
+        for box in boxes([dimension.level.extent for dimension in self.dimensions], low, high):
+            for block in self._blocks(box):
+                for part in self._fitting(block):
+                    yield self._band(part)
+
+    def _segments(self, mapped: int, inside: Range) -> list[Range]:
+        """The tiles along a mapped axis, clipped to `inside`."""
+        axis = self.geometry.axes[mapped]
+        first, last = inside[0] // axis.tile, (inside[1] - 1) // axis.tile
+        cuts = [axis.segment(index) for index in range(first, last + 1)]
+        return [(max(low, inside[0]), min(high, inside[1])) for low, high in cuts]
+
+    def _blocks(self, box: tuple[Range, ...]) -> Iterator[Block]:
+        """The box cut at tile edges, in address order; axes taken whole stay whole."""
+        choices = []
+        for dimension, inside in zip(self.dimensions, box, strict=True):
+            if dimension.mapped is None:
+                choices.append([(index, index + 1) for index in range(*inside)])
+            elif dimension.mapped in self.whole:
+                choices.append([inside])
+            else:
+                choices.append(self._segments(dimension.mapped, inside))
+        for chosen in product(*choices):
+            yield self._block(chosen)
+
+    def _block(self, chosen: Sequence[Range]) -> Block:
+        ranges = [(0, 1)] * 4
+        position = [0] * len(self.geometry.outer)
+        for dimension, inside in zip(self.dimensions, chosen, strict=True):
+            if dimension.mapped is None:
+                position[dimension.outer] = inside[0]
+            else:
+                ranges[dimension.mapped] = inside
+        volume = 0
+        for index, (extent, _) in zip(position, self.geometry.outer, strict=True):
+            volume = volume * extent + index
+        return Block(volume, tuple(ranges))
+
+    def _fitting(self, block: Block) -> Iterator[Block]:
+        """The block cut into pieces that fit the scratch: along pixels, or along channels if one pixel is too much."""
+        geometry = self.geometry
+        gathered = sum(geometry.pixel_bytes(self._tile_channels(low)) for low, _ in self._segments(C, block.ranges[C]))
+        packed = block.extents[C] * geometry.linear_scalar_bytes
+        most = min(self.budget.gather_bytes // gathered, self.budget.slot_bytes // packed)
+        if most:
+            yield from self._cut_pixels(block, max(1, min(most, BAND_BYTES // max(gathered, packed))))
+        else:
+            for pixel in self._cut_pixels(block, 1):
+                yield from self._cut_channels(pixel)
+
+    def _tile_channels(self, channel: int) -> int:
+        """Channels of the tile that holds `channel`."""
+        axis = self.geometry.axes[C]
+        low, high = axis.segment(channel // axis.tile)
+        return high - low
+
+    def _cut_pixels(self, block: Block, most: int) -> Iterator[Block]:
+        """Cuts along D, H, W, the largest stride first, into pieces of at most `most` pixels."""
+        order = sorted((D, H, W), key=lambda axis: -self.geometry.axes[axis].stride)
+        for position, axis in enumerate(order):
+            inner = prod(block.extents[other] for other in order[position + 1 :])
+            if block.extents[axis] * inner > most and block.extents[axis] > 1:
+                step = even_parts(block.extents[axis], max(1, most // inner))
+                for piece in _sliced(block, axis, step):
+                    yield from self._cut_pixels(piece, most)
+                return
+        yield block
+
+    def _cut_channels(self, pixel: Block) -> Iterator[Block]:
+        """Cuts one pixel's channels at tile edges, then into pieces that fit."""
+        geometry = self.geometry
+        room = min(
+            self.budget.gather_bytes // geometry.scalar_bytes,
+            self.budget.slot_bytes // geometry.linear_scalar_bytes,
+            BAND_BYTES // geometry.linear_scalar_bytes,
+        )
+        for low, high in self._segments(C, pixel.ranges[C]):
+            start = geometry.axes[C].segment(low // geometry.axes[C].tile)[0]
+            while low < high:
+                end = low + room if room < BLOCK else start + (low - start + room) // BLOCK * BLOCK
+                yield Block(pixel.volume, ((low, min(end, high)), *pixel.ranges[1:]))
+                low = min(end, high)
+
+    def _band(self, block: Block) -> Band:
+        geometry, slot = self.geometry, self.budget.slot(self.made)
+        strides = [axis.stride for axis in geometry.axes]
+        offset = geometry.volume_offset(block.volume) + sum(
+            low * stride for (low, _), stride in zip(block.ranges, strides, strict=True)
+        )
+        address, width = geometry.output_address + offset, geometry.linear_scalar_bytes
+        drain = cover(address, slot, block.extents, strides, width, self.reader.limit)
+        reads: list[Descriptor] = []
+        steps: list[Move | Fill] = []
+        scratch, oversized = 0, False
+        for ranges in product(*(self._segments(axis, inside) for axis, inside in enumerate(block.ranges))):
+            part = self.reader.read(block.volume, ranges, scratch)
+            at = slot + sum(
+                (low - first) * stride
+                for (low, _), (first, _), stride in zip(ranges, block.ranges, drain.scratch_strides, strict=True)
+            )
+            reads += part.descriptors
+            steps += part.moves(at, drain.scratch_strides, width)
+            scratch, oversized = scratch + part.scratch_bytes, oversized or part.oversized
+        ticks, scattered = costs.box_ticks(geometry, self.spec, block.extents, prod(block.extents) * width)
+        self.made += 1
+        return Band(
+            reads=reads,
+            steps=steps,
+            ticks=ticks + self.spec.compute.band_ticks,
+            chain=drain.descriptors,
+            footprint=Footprint.of(address, block.extents, strides, width),
+            oversized=oversized,
+            counts={"scattered_scalars": scattered, "single_row_writes": len(drain.descriptors) * drain.oversized},
+        )
+
+
+def _sliced(block: Block, axis: int, step: int) -> Iterator[Block]:
+    low, high = block.ranges[axis]
+    for start in range(low, high, step):
+        ranges = list(block.ranges)
+        ranges[axis] = (start, min(start + step, high))
+        yield Block(block.volume, tuple(ranges))

@@ -1,0 +1,176 @@
+"""Geometry: where tiles and scalars stand, worked out from the packet's fields alone.
+
+Tiles are stored in C, D, H, W order (W fastest), one whole set of tiles for each index of the unmapped axes. Along an
+axis all tiles are full but the last, so a tile's offset is a sum of four products: no table of tiles is needed.
+Source: Detess document, "Numerical behavior"; DetessCast document, "Compiler channel-block input".
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from math import prod
+
+import attrs
+
+from tessbed.kernels.ev74.fields import DTYPES, OPS, TILE_FORMATS
+
+WIDTH_BYTES = {"int8": 1, "bf16": 2, "fp32": 4}
+BLOCK = 16
+
+
+@attrs.frozen
+class Axis:
+    """One mapped axis: elements, elements of a full tile, linear bytes between neighbours."""
+
+    extent: int
+    tile: int
+    stride: int
+
+    @property
+    def tiles(self) -> int:
+        """Number of tiles along the axis."""
+        return -(-self.extent // self.tile)
+
+    def segment(self, index: int) -> tuple[int, int]:
+        """First element and the one behind the last of tile `index`."""
+        return index * self.tile, min((index + 1) * self.tile, self.extent)
+
+
+@attrs.frozen
+class Tile:
+    """One tile: its first elements and extents in C, D, H, W order, and where it stands on both sides (bytes)."""
+
+    first: tuple[int, ...]
+    extents: tuple[int, ...]
+    tiled_offset: int
+    linear_offset: int
+
+
+@attrs.frozen(slots=False)
+class Geometry:
+    """A job's geometry. `axes` is (C, D, H, W), `outer` the unmapped axes as (extent, linear stride)."""
+
+    op: str
+    tile_format: str
+    tiled_dtype: str
+    linear_dtype: str
+    fill: int
+    axes: tuple[Axis, ...]
+    outer: tuple[tuple[int, int], ...]
+    input_address: int
+    output_address: int
+    input_bytes: int
+    output_bytes: int
+
+    @classmethod
+    def of(cls, values: Mapping[str, int]) -> "Geometry":
+        """The geometry that a decoded packet describes."""
+        return cls(
+            op=OPS[values["op"]],
+            tile_format=TILE_FORMATS[values["tile_format"]],
+            tiled_dtype=DTYPES[values["tiled_dtype"]],
+            linear_dtype=DTYPES[values["linear_dtype"]],
+            fill=values["channel_fill"],
+            axes=tuple(
+                Axis(values[f"{name}_extent"], values[f"{name}_tile"], values[f"{name}_stride"]) for name in "cdhw"
+            ),
+            outer=tuple(
+                (values[f"outer{index}_extent"], values[f"outer{index}_stride"])
+                for index in range(values["outer_rank"])
+            ),
+            input_address=values["input_address"],
+            output_address=values["output_address"],
+            input_bytes=values["reloc0_required_bytes"],
+            output_bytes=values["reloc1_required_bytes"],
+        )
+
+    @property
+    def scalar_bytes(self) -> int:
+        """Bytes of a tiled scalar."""
+        return WIDTH_BYTES[self.tiled_dtype]
+
+    @property
+    def linear_scalar_bytes(self) -> int:
+        """Bytes of a linear scalar."""
+        return WIDTH_BYTES[self.linear_dtype]
+
+    def stored(self, channels: int) -> int:
+        """Channels that each byte plane of a pixel with `channels` logical channels holds."""
+        return channels if self.tile_format == "compact" else -(-channels // BLOCK) * BLOCK
+
+    def pixel_bytes(self, channels: int) -> int:
+        """Bytes of one pixel of a tile with `channels` logical channels."""
+        return self.stored(channels) * self.scalar_bytes
+
+    def tile_bytes(self, extents: tuple[int, ...]) -> int:
+        """Bytes of a tile of (c, d, h, w) elements, alignment to 16 included."""
+        return -(-prod(extents[1:]) * self.pixel_bytes(extents[0]) // BLOCK) * BLOCK
+
+    @cached_property
+    def _spans(self) -> dict[tuple[int, ...], int]:
+        return {}
+
+    def span_bytes(self, fixed: tuple[int, ...] = ()) -> int:
+        """Bytes of all the tiles whose leading extents are `fixed`; with none fixed, of one whole volume."""
+        if len(fixed) == len(self.axes):
+            return self.tile_bytes(fixed)
+        if fixed not in self._spans:
+            axis = self.axes[len(fixed)]
+            full, rest = divmod(axis.extent, axis.tile)
+            total = full * self.span_bytes((*fixed, axis.tile)) if full else 0
+            self._spans[fixed] = total + (self.span_bytes((*fixed, rest)) if rest else 0)
+        return self._spans[fixed]
+
+    @cached_property
+    def grid(self) -> tuple[int, ...]:
+        """Tiles along C, D, H, W."""
+        return tuple(axis.tiles for axis in self.axes)
+
+    @cached_property
+    def volumes(self) -> int:
+        """Number of independent outer slices."""
+        return prod(extent for extent, _ in self.outer)
+
+    @cached_property
+    def tiles(self) -> int:
+        """Number of tiles of the whole tensor."""
+        return self.volumes * prod(self.grid)
+
+    def tile(self, number: int) -> Tile:
+        """Tile `number` in storage order."""
+        index = []
+        for count in reversed(self.grid):
+            number, position = divmod(number, count)
+            index.append(position)
+        return self.tile_at(number, tuple(reversed(index)))
+
+    def tile_at(self, volume: int, index: tuple[int, ...]) -> Tile:
+        """The tile with this C, D, H, W index in outer slice `volume`."""
+        first, extents, offset, linear = [], [], volume * self.span_bytes(), self.volume_offset(volume)
+        for axis, position in zip(self.axes, index, strict=True):
+            low, high = axis.segment(position)
+            if position:
+                offset += position * self.span_bytes((*extents, axis.tile))
+            linear += low * axis.stride
+            first.append(low)
+            extents.append(high - low)
+        return Tile(tuple(first), tuple(extents), offset, linear)
+
+    def volume_offset(self, volume: int) -> int:
+        """Linear bytes before outer slice `volume`."""
+        offset = 0
+        for extent, stride in reversed(self.outer):
+            volume, position = divmod(volume, extent)
+            offset += position * stride
+        return offset
+
+    def tile_number(self, offset: int) -> int:
+        """The tile that holds the tiled byte at `offset`."""
+        number, offset = divmod(offset, self.span_bytes())
+        extents: list[int] = []
+        for axis in self.axes:
+            position = min(offset // self.span_bytes((*extents, axis.tile)), axis.tiles - 1)
+            offset -= position * self.span_bytes((*extents, axis.tile)) if position else 0
+            low, high = axis.segment(position)
+            extents.append(high - low)
+            number = number * axis.tiles + position
+        return number

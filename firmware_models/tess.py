@@ -1,0 +1,272 @@
+"""Tess on the device: each worker owns a range of the physical output, padding and alignment included.
+
+A worker walks the tiles of its range in storage order. Of each tile it packs whole pixels, and drains exactly the bytes
+it owns: where a cut falls inside a pixel, both neighbours pack that pixel and each stores its own part of it. A pixel
+that does not fit the scratch is packed in pieces of its channels.
+Source: Tess document, "Execution and ownership", "Shared exact C2 Pad16 publication".
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import attrs
+
+from tessbed.firmware_models import costs
+from tessbed.firmware_models.bands import BAND_BYTES, Band, Budget, Footprint, even_parts, run_bands
+from tessbed.firmware_models.cover import Cover, cover
+from tessbed.firmware_models.geometry import BLOCK, Geometry, Tile
+from tessbed.firmware_models.ownership import boxes, cut_bytes
+from tessbed.firmware_models.pack import Fill, Move
+from tessbed.sim.launch import Body
+from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.transfer import Descriptor
+from tessbed.sim.worker import Steps, WorkerContext
+
+TILES_TRIED = 8
+"""Among so many equal tiles one starts on a granule, if any does: spans are multiples of 16, granules to 128."""
+
+
+@attrs.frozen
+class Piece:
+    """Packed bytes in a slot and the tile bytes that they are: `tile_byte` onwards, `size` bytes, at `slot_byte`."""
+
+    tile_byte: int
+    size: int
+    slot_byte: int
+
+
+def body(geometry: Geometry, spec: DeviceSpec, workers: int) -> Body:
+    """The worker body for a launch of `workers`; ownership is fixed here, once, from the bound address."""
+    granule = 1 if spec.byte_strobes else spec.write_granule_bytes
+    cuts = cut_bytes(
+        geometry.output_bytes, geometry.output_address, granule, workers, lambda offset: _starts_near(geometry, offset)
+    )
+
+    def run(worker: WorkerContext) -> Steps:
+        low, high = cuts[worker.worker], cuts[worker.worker + 1]
+        yield from run_bands(worker, bands(geometry, spec, low, high))
+
+    return run
+
+
+def _starts_near(geometry: Geometry, offset: int) -> Iterable[int]:
+    """Starts of the tiles around `offset`, nearest first."""
+    number = geometry.tile_number(offset)
+    around = range(max(0, number - TILES_TRIED), min(geometry.tiles, number + TILES_TRIED + 2))
+    starts = [geometry.tile(tile).tiled_offset for tile in around]
+    return sorted(starts, key=lambda start: (abs(start - offset), start))
+
+
+def bands(geometry: Geometry, spec: DeviceSpec, low: int, high: int) -> Iterator[Band]:
+    """The bands that produce output bytes [low, high)."""
+    pixel_bytes = geometry.pixel_bytes(geometry.axes[0].tile)
+    budget = Budget.of(spec, geometry.axes[0].tile * geometry.scalar_bytes, pixel_bytes)
+    maker = _Maker(geometry, spec, budget)
+    number = geometry.tile_number(low) if low < high else geometry.tiles
+    while number < geometry.tiles:
+        tile = geometry.tile(number)
+        if tile.tiled_offset >= high:
+            return
+        owned = (max(low - tile.tiled_offset, 0), min(high - tile.tiled_offset, geometry.tile_bytes(tile.extents)))
+        yield from maker.tile_bands(tile, *owned)
+        number += 1
+
+
+@attrs.define
+class _Maker:
+    """Makes bands one after the other; the band's number decides its slot."""
+
+    geometry: Geometry
+    spec: DeviceSpec
+    budget: Budget
+    made: int = 0
+
+    def tile_bands(self, tile: Tile, low: int, high: int) -> Iterator[Band]:
+        """The bands of tile bytes [low, high)."""
+        geometry = self.geometry
+        channels, *plane = tile.extents
+        pixels = plane[0] * plane[1] * plane[2]
+        size = geometry.pixel_bytes(channels)
+        first, last = min(low // size, pixels), min(-(-high // size), pixels)
+        most = min(
+            self.budget.gather_bytes // (channels * geometry.scalar_bytes), (self.budget.slot_bytes - BLOCK) // size
+        )
+        if first == last:
+            yield self._band(tile, (low, high), [], [], [Piece(pixels * size, high - pixels * size, 0)], 0)
+        elif most == 0:
+            for pixel in range(first, last):
+                yield from self._wide_pixel(tile, (low, high), pixel)
+        else:
+            most = max(1, min(most, BAND_BYTES // size))
+            yield from self._pixel_bands(tile, (low, high), (first, last), most)
+
+    def _pixel_bands(self, tile: Tile, owned: tuple[int, int], pixels: tuple[int, int], most: int) -> Iterator[Band]:
+        """Cuts a range of pixels into bands of at most `most`, at row ends where rows fit."""
+        first, last = pixels
+        width = tile.extents[3]
+        while first < last:
+            end = min(first + even_parts(last - first, most), last)
+            row_end = -(-end // width) * width
+            if row_end - first > most:
+                row_end = end // width * width
+            end = min(row_end, last) if row_end > first else end
+            yield self._pixel_band(tile, owned, first, end)
+            first = end
+
+    def _pixel_band(self, tile: Tile, owned: tuple[int, int], first: int, last: int) -> Band:
+        """The band of whole pixels [first, last) of `tile`."""
+        geometry, slot = self.geometry, self.budget.slot(self.made)
+        channels, depth, height, width = tile.extents
+        size, stored = geometry.pixel_bytes(channels), geometry.stored(channels)
+        steps: list[Move | Fill] = self._fills(slot, last - first, channels)
+        covers, ticks, scratch, scattered = [], 0, 0, 0
+        for (d0, d1), (h0, h1), (w0, w1) in boxes((depth, height, width), first, last):
+            extents = (channels, d1 - d0, h1 - h0, w1 - w0)
+            read = self._read(tile, (0, d0, h0, w0), extents, scratch)
+            target = slot + ((d0 * height + h0) * width + w0 - first) * size
+            steps.append(
+                self._move(extents, scratch, read, target, (1, height * width * size, width * size, size), stored)
+            )
+            cost, scalars = costs.box_ticks(geometry, self.spec, extents, extents[1] * extents[2] * extents[3] * size)
+            if self._c2(channels):
+                cost = self._c2_ticks(extents)
+            covers.append(read)
+            scratch, ticks, scattered = scratch + read.scratch_bytes, ticks + cost, scattered + scalars
+        pixels = depth * height * width
+        end = last * size if last < pixels else geometry.tile_bytes(tile.extents)
+        if end > last * size:
+            steps.append(Fill((end - last * size,), slot + (last - first) * size, (1,), 0))
+        counts = {"scattered_scalars": scattered, **self._counts(last - first, channels)}
+        return self._band(tile, owned, covers, steps, [Piece(first * size, end - first * size, 0)], ticks, counts)
+
+    def _read(self, tile: Tile, at: Sequence[int], extents: Sequence[int], scratch: int) -> Cover:
+        """Gathers the (c, d, h, w) box at `at` of the tile from the linear input."""
+        geometry = self.geometry
+        strides = [axis.stride for axis in geometry.axes]
+        offset = tile.linear_offset + sum(i * s for i, s in zip(at, strides, strict=True))
+        return cover(geometry.input_address + offset, scratch, extents, strides, geometry.scalar_bytes, self._limit)
+
+    @property
+    def _limit(self) -> int:
+        return 2**self.spec.dma.field_bits - 1
+
+    def _move(
+        self, extents: tuple[int, ...], scratch: int, read: Cover, target: int, strides: tuple[int, ...], plane: int
+    ) -> Move:
+        lanes = tuple((lane, lane * plane) for lane in range(self.geometry.scalar_bytes))
+        return Move(extents, scratch, read.scratch_strides, target, strides, lanes)
+
+    def _c2(self, channels: int) -> bool:
+        """True for packed two-channel INT8 pixels that become whole padded blocks."""
+        geometry = self.geometry
+        c_axis, _, _, w_axis = geometry.axes
+        padded = geometry.tiled_dtype == "int8" and geometry.tile_format == "pad16"
+        return padded and channels == 2 and c_axis.stride == 1 and w_axis.stride in (0, 2)
+
+    def _c2_ticks(self, extents: tuple[int, ...]) -> int:
+        """Eight pixels to an input vector; the incomplete rest of a row moves scalar by scalar."""
+        compute = self.spec.compute
+        full, rest = divmod(extents[3], 8)
+        row = full * compute.vector_ticks.c2pad16 + rest * 2 * compute.scalar_ticks
+        return extents[1] * extents[2] * (compute.run_ticks + row)
+
+    def _fills(self, slot: int, pixels: int, channels: int) -> list[Move | Fill]:
+        """What is stored before the valid channels of padded pixels.
+
+        BF16: the last block of each plane is cleared with one 16-byte store, valid channels then overwrite its prefix.
+        INT8: the padded channels alone, or the whole block on the two-channel path.
+        """
+        geometry = self.geometry
+        stored = geometry.stored(channels)
+        if stored == channels:
+            return []
+        size = geometry.pixel_bytes(channels)
+        if geometry.tiled_dtype == "bf16":
+            return [Fill((pixels, 2, BLOCK), slot + stored - BLOCK, (size, stored, 1), 0)]
+        start = 0 if self._c2(channels) else channels
+        return [Fill((pixels, stored - start), slot + start, (size, 1), geometry.fill)]
+
+    def _counts(self, pixels: int, channels: int) -> dict[str, int]:
+        partial = self.geometry.stored(channels) != channels and self.geometry.tiled_dtype == "bf16"
+        return {
+            "plane_clears": 2 * pixels if partial else 0,
+            "c2_pad16_pixels": pixels if self._c2(channels) else 0,
+        }
+
+    def _wide_pixel(self, tile: Tile, owned: tuple[int, int], pixel: int) -> Iterator[Band]:
+        """The bands of one pixel whose channels do not fit the scratch at once."""
+        geometry = self.geometry
+        channels = tile.extents[0]
+        size, stored = geometry.pixel_bytes(channels), geometry.stored(channels)
+        room = min(self.budget.gather_bytes, self.budget.slot_bytes - BLOCK, BAND_BYTES) // geometry.scalar_bytes
+        step = max(1, room // BLOCK * BLOCK) if room >= BLOCK else room
+        for first in range(0, channels, step):
+            last = min(first + step, channels)
+            end = stored if last == channels else last
+            pieces = [
+                Piece(pixel * size + plane * stored + first, end - first, plane * (end - first))
+                for plane in range(geometry.scalar_bytes)
+            ]
+            tail = geometry.tile_bytes(tile.extents) - (pixel + 1) * size
+            if end == stored and 0 < tail < BLOCK:
+                pieces.append(Piece((pixel + 1) * size, tail, geometry.scalar_bytes * (end - first)))
+            if any(self._clip(piece, owned) for piece in pieces):
+                yield self._channel_band(tile, owned, pixel, (first, last, end), pieces)
+
+    def _channel_band(
+        self, tile: Tile, owned: tuple[int, int], pixel: int, span: tuple[int, int, int], pieces: list[Piece]
+    ) -> Band:
+        geometry, slot = self.geometry, self.budget.slot(self.made)
+        first, last, end = span
+        _, _, height, width = tile.extents
+        row, column = divmod(pixel, width)
+        extents = (last - first, 1, 1, 1)
+        read = self._read(tile, (first, *divmod(row, height), column), extents, 0)
+        packed = sum(piece.size for piece in pieces)
+        fill = geometry.fill if geometry.tile_format == "pad16" else 0
+        steps: list[Move | Fill] = [Fill((packed,), slot, (1,), fill)] if end > last else []
+        tail = pieces[geometry.scalar_bytes :]
+        steps += [Fill((piece.size,), slot + piece.slot_byte, (1,), 0) for piece in tail]
+        steps.append(self._move(extents, 0, read, slot, (1, 0, 0, 0), end - first))
+        ticks, scattered = costs.box_ticks(geometry, self.spec, extents, packed)
+        counts = {"scattered_scalars": scattered, "channel_bands": 1}
+        return self._band(tile, owned, [read], steps, pieces, ticks, counts)
+
+    def _clip(self, piece: Piece, owned: tuple[int, int]) -> Piece | None:
+        """The owned part of a piece, if any."""
+        low, high = max(piece.tile_byte, owned[0]), min(piece.tile_byte + piece.size, owned[1])
+        return Piece(low, high - low, piece.slot_byte + low - piece.tile_byte) if low < high else None
+
+    def _band(
+        self,
+        tile: Tile,
+        owned: tuple[int, int],
+        covers: Sequence[Cover],
+        steps: list[Move | Fill],
+        pieces: Sequence[Piece],
+        ticks: int,
+        counts: dict[str, int] | None = None,
+    ) -> Band:
+        """Closes a band: clips what it drains to the owned bytes and adds the fixed costs."""
+        geometry, slot = self.geometry, self.budget.slot(self.made)
+        if not covers:
+            steps = [Fill((pieces[0].size,), slot, (1,), 0)]
+        base = geometry.output_address + tile.tiled_offset
+        clipped = [part for part in (self._clip(piece, owned) for piece in pieces) if part]
+        chain: list[Descriptor] = []
+        for part in clipped:
+            chain += cover(base + part.tile_byte, slot + part.slot_byte, (), (), part.size, self._limit).descriptors
+        low, high = clipped[0].tile_byte, clipped[-1].tile_byte + clipped[-1].size
+        counts = counts or {}
+        fragments = sum(part.size % geometry.pixel_bytes(tile.extents[0]) != 0 for part in clipped)
+        compute = self.spec.compute
+        ticks += compute.band_ticks + counts.get("plane_clears", 0) * compute.clear_ticks
+        self.made += 1
+        return Band(
+            reads=[descriptor for read in covers for descriptor in read.descriptors],
+            steps=steps,
+            ticks=ticks,
+            chain=chain,
+            footprint=Footprint(base + low, base + high, 0, high - low),
+            oversized=any(read.oversized for read in covers),
+            counts={**counts, "fragments": fragments},
+        )

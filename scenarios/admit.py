@@ -1,0 +1,166 @@
+"""Admit: puts a job before the kernels' admission and moves each refusal to the key that caused it.
+
+Admission stops at the first mistake, in a fixed order. To tell an author all of them at once, the mistake is mended
+with a value that is right for certain and the job is put forward again. A mended geometry never becomes a plan.
+"""
+
+import re
+from collections.abc import Callable
+
+import attrs
+
+from tessbed.kernels import Contiguous, ContractError, DType, MlaCBlocked, MlaTiled, NotRepresentable, Op, Plan, Strided
+from tessbed.kernels.ev74 import detess, detesscast, tess
+from tessbed.scenarios.model import Geometry
+from tessbed.scenarios.problems import KeyPath
+
+ENCODERS = {Op.TESS: tess, Op.DETESS: detess, Op.DETESSCAST: detesscast}
+MAX_MISTAKES = 40
+
+Mistake = tuple[KeyPath, str]
+
+
+def admit(geometry: Geometry) -> tuple[Plan | None, list[Mistake]]:
+    """The plan, or None and every mistake as (path of keys inside the job, text with admission's code)."""
+    mistakes: list[Mistake] = []
+    trial: Geometry | None = geometry
+    while trial is not None and len(mistakes) < MAX_MISTAKES:
+        try:
+            plan = trial.admit()
+        except ContractError as error:
+            mistakes.append((key_path(error.where, geometry), f"{error.text} [{error.code}]"))
+            trial = _mended(trial, error)
+        else:
+            return (None if mistakes else plan), mistakes
+    return None, mistakes
+
+
+def representable(plan: Plan) -> Mistake | None:
+    """Why no EV74 packet can hold the plan, or None."""
+    if plan.empty:
+        return None
+    try:
+        ENCODERS[plan.op].encode_relocatable(plan)
+    except NotRepresentable as error:
+        key = ("linear", "strides_bytes") if error.field.endswith("_stride") else ("shape",)
+        return key, str(error)
+    return None
+
+
+AXES = ("d", "h", "w", "c")
+_WHERE = re.compile(r"(?P<port>inputs|outputs)\[0\](?:\.(?P<field>shape|dtype|layout)(?P<rest>.*))?$")
+_STEP = re.compile(r"\.?(\w+)")
+
+
+def key_path(where: str, geometry: Geometry) -> KeyPath:
+    """The keys of the scenario that say what admission calls `where` (port and field)."""
+    found = _WHERE.match(where)
+    if not found:
+        return tuple(where.split(".")[1:])
+    tiled_port = "outputs" if geometry.op is Op.TESS else "inputs"
+    tiled = found["port"] == tiled_port
+    steps: KeyPath = tuple(int(step) if step.isdecimal() else step for step in _STEP.findall(found["rest"] or ""))
+    if found["field"] == "shape":
+        return ("shape", *steps)
+    if found["field"] == "dtype":
+        return ("dtype",) if tiled or geometry.to is None else ("to",)
+    if found["field"] == "layout":
+        return _tiled_path(steps, geometry) if tiled else _linear_path(steps)
+    return ("shape",) if tiled or isinstance(geometry.linear, Contiguous) else _linear_path(("strides",))
+
+
+def _linear_path(steps: KeyPath) -> KeyPath:
+    return ("linear", "strides_bytes", *steps[1:]) if steps else ("linear",)
+
+
+def _tiled_path(steps: KeyPath, geometry: Geometry) -> KeyPath:
+    if isinstance(geometry.tiled, MlaCBlocked):
+        return ("cblocked", "tile", ("tile_h", "tile_w", "tile_c").index(str(steps[0]))) if steps else ("cblocked",)
+    names = {"axes": "axes", "tile_shape": "tile", "channel_storage": "channels"}
+    inner = [AXES.index(step) if step in AXES else step for step in steps[1:]]
+    return ("tiled", names[str(steps[0])], *inner) if steps else ("tiled",)
+
+
+def _mended(geometry: Geometry, error: ContractError) -> Geometry | None:
+    """The geometry with the mistake replaced by something admitted, or None where that would invent new mistakes."""
+    mend = MENDS.get(error.code)
+    return mend(geometry, key_path(error.where, geometry)) if mend else None
+
+
+def _mend_extent(geometry: Geometry, path: KeyPath) -> Geometry:
+    return attrs.evolve(geometry, shape=_replaced(geometry.shape, path[-1], 1))
+
+
+def _mend_dtype(geometry: Geometry, path: KeyPath) -> Geometry:
+    if path == ("to",):
+        return attrs.evolve(geometry, to=DType.FP32, linear=Contiguous())
+    return attrs.evolve(geometry, dtype=DType.BF16, linear=Contiguous(), int8_channel_padding=None)
+
+
+def _mend_tile(geometry: Geometry, path: KeyPath) -> Geometry:
+    layout = geometry.tiled
+    if isinstance(layout, MlaCBlocked):
+        name = ("tile_h", "tile_w", "tile_c")[int(path[-1])]
+        return attrs.evolve(geometry, tiled=attrs.evolve(layout, **{name: 1}))
+    return attrs.evolve(geometry, tiled=attrs.evolve(layout, tile_shape=_replaced(layout.tile_shape, path[-1], 1)))
+
+
+def _mend_axis(geometry: Geometry, path: KeyPath) -> Geometry | None:
+    layout, position = geometry.tiled, path[-1]
+    assert isinstance(layout, MlaTiled)
+    free = [axis for axis in range(len(geometry.shape)) if axis not in layout.axes]
+    if AXES[int(position)] == "c":
+        axes = _replaced(layout.axes, position, free[0]) if free else None
+        return attrs.evolve(geometry, tiled=attrs.evolve(layout, axes=axes)) if axes else None
+    tiled = MlaTiled(
+        _replaced(layout.axes, position, -1), _replaced(layout.tile_shape, position, 1), layout.channel_storage
+    )
+    return attrs.evolve(geometry, tiled=tiled)
+
+
+def _mend_alignment(geometry: Geometry, path: KeyPath) -> Geometry:
+    assert isinstance(geometry.linear, Strided)
+    width = (geometry.to or geometry.dtype).width
+    stride = geometry.linear.strides[int(path[-1])]
+    strides = _replaced(geometry.linear.strides, path[-1], -(-stride // width) * width)
+    return attrs.evolve(geometry, linear=Strided(strides))
+
+
+def _mend_strides(geometry: Geometry, path: KeyPath) -> Geometry:
+    return attrs.evolve(geometry, linear=Contiguous())
+
+
+def _mend_layout(geometry: Geometry, path: KeyPath) -> Geometry:
+    channel = len(geometry.shape) - 1
+    return attrs.evolve(geometry, tiled=MlaTiled((-1, -1, -1, channel), (1, 1, 1, 1)))
+
+
+def _mend_fill(geometry: Geometry, path: KeyPath) -> Geometry:
+    return attrs.evolve(geometry, int8_channel_padding=None if geometry.dtype is DType.BF16 else 0)
+
+
+def _replaced(values: tuple[int, ...], position: str | int, value: int) -> tuple[int, ...]:
+    at = int(position)
+    return (*values[:at], value, *values[at + 1 :])
+
+
+MENDS: dict[str, Callable[[Geometry, KeyPath], Geometry | None]] = {
+    "extent_invalid": _mend_extent,
+    "dtype_unsupported": _mend_dtype,
+    "quantized": _mend_dtype,
+    "cblocked_unsupported": _mend_layout,
+    "cblocked_rank": _mend_layout,
+    "axis_out_of_range": _mend_axis,
+    "axis_duplicate": _mend_axis,
+    "channel_axis_missing": _mend_axis,
+    "tile_extent": _mend_tile,
+    "omitted_axis_tile": _mend_tile,
+    "stride_unaligned": _mend_alignment,
+    "stride_count": _mend_strides,
+    "stride_negative": _mend_strides,
+    "stride_zero": _mend_strides,
+    "stride_overlap": _mend_strides,
+    "fill_required": _mend_fill,
+    "fill_rejected": _mend_fill,
+    "fill_range": _mend_fill,
+}

@@ -1,0 +1,196 @@
+"""The keys of a scenario file: one table, walked by the reader, the JSON Schema and the documentation.
+
+Types are strict: true is no integer, 16.0 is no integer, and nothing is converted silently. What several keys must
+satisfy together is judged by admission (kernels) and by the device's limits (sim), not here.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+OPS = ("tess", "detess", "detesscast")
+BACKENDS = ("a65", "ev74", "both")
+DTYPES = ("int8", "bf16")
+TARGETS = ("fp32", "bf16")
+CHANNELS = ("compact", "pad16")
+PATTERNS = ("golden", "random", "ramp")
+MAX_SEED = 2**64 - 1
+
+
+@attrs.frozen
+class Kind:
+    """What a key may hold: the words for it, the test of a value, its JSON Schema, the names that it chooses from.
+
+    The value of a kind with an `item` is a list: `item` judges each entry, and `fits` what is left to ask of the list.
+    """
+
+    wanted: str
+    fits: Callable[[Any], bool]
+    schema: dict[str, Any]
+    names: tuple[str, ...] = ()
+    item: "Kind | None" = None
+
+
+@attrs.frozen
+class Key:
+    """One key: its kind, or the keys of the table (`many`: of every table of the list) that it holds."""
+
+    name: str
+    meaning: str
+    kind: Kind | None = None
+    table: "tuple[Key, ...]" = ()
+    many: bool = False
+    required: bool = False
+    default: Any = None
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def integer(low: int, high: int) -> Kind:
+    """An integer from `low` to `high`."""
+    return Kind(
+        f"an integer from {low} to {high}",
+        lambda value: _is_integer(value) and low <= value <= high,
+        {"type": "integer", "minimum": low, "maximum": high},
+    )
+
+
+def listed(wanted: str, item: Kind, count: int | None = None) -> Kind:
+    """A list of items, of fixed length or not."""
+    length = {"minItems": count, "maxItems": count} if count else {}
+    return Kind(
+        wanted,
+        lambda value: isinstance(value, list) and count in (None, len(value)),
+        {"type": "array", "items": item.schema, **length},
+        item=item,
+    )
+
+
+def one_of(*names: str, more: tuple[str, ...] = ()) -> Kind:
+    """One of `names`; the names in `more` are let through, for a refusal that can say more than a list of names."""
+    text = ", ".join(f'"{name}"' for name in names[:-1]) + f' or "{names[-1]}"'
+    return Kind(text, lambda value: isinstance(value, str) and value in names + more, {"enum": list(names)}, names)
+
+
+TEXT = Kind(
+    'text, for example "head"',
+    lambda value: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
+    {"type": "string", "minLength": 1},
+)
+SHA256 = Kind(
+    "64 hexadecimal digits",
+    lambda value: isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef"),
+    {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+)
+VERSION = Kind(
+    'a version such as "1.0"',
+    lambda value: isinstance(value, str) and re.fullmatch(r"[0-9]{1,5}\.[0-9]{1,5}", value) is not None,
+    {"type": "string", "pattern": "^[0-9]+\\.[0-9]+$"},
+)
+# Geometry is admission's affair: it says more about an extent of -1 than a range could.
+INTEGER = Kind("an integer", _is_integer, {"type": "integer"})
+# The reader passes a device table on as it is: sim knows its fields, limits and presets.
+DEVICE = Kind("a table of device fields", lambda value: isinstance(value, dict), {"type": "object"})
+
+
+DHWC = listed("four integers [d, h, w, c]", INTEGER, 4)
+HWC = listed("three integers [h, w, c]", INTEGER, 3)
+PER_AXIS = listed("a list of integers, one for each axis", INTEGER)
+
+TILED = (
+    Key(
+        "axes",
+        "logical axis of d, h, w, c; -1 where one is omitted",
+        DHWC,
+        required=True,
+    ),
+    Key("tile", "elements of a full tile along d, h, w, c", DHWC, required=True),
+    Key(
+        "channels",
+        "channels that a pixel stores: its own, or rounded up to 16 in every tile",
+        one_of(*CHANNELS),
+        default="compact",
+    ),
+)
+CBLOCKED = (
+    Key(
+        "tile",
+        "elements of a full tile along h, w, c, the last three axes",
+        HWC,
+        required=True,
+    ),
+)
+LINEAR = (Key("strides_bytes", "bytes from one element to the next, per axis", PER_AXIS, required=True),)
+INPUT = (
+    Key("pattern", "bytes made by rule (see Input)", one_of(*PATTERNS)),
+    Key("file", "a .bin or .npy file, relative to the scenario file", TEXT),
+)
+EXPECT = (Key("output_sha256", "SHA-256 of the required span of the output", SHA256),)
+HELD_OPS = listed("a list of operations", one_of(*OPS))
+HELD_DTYPES = listed("a list of scalar types", one_of(*DTYPES))
+VERSIONS = listed("a list of versions", VERSION)
+FIRMWARE = (
+    Key(
+        "ops",
+        "operations that the image holds; all of them without the key",
+        listed("a list of operations", one_of(*OPS)),
+    ),
+    Key(
+        "dtypes",
+        "scalar types that the image holds; all of them without the key",
+        listed("a list of scalar types", one_of(*DTYPES)),
+    ),
+    Key(
+        "packet_versions", 'packet versions that the image reads, such as "1.0"', listed("a list of versions", VERSION)
+    ),
+)
+JOB = (
+    Key("name", "what the job is called, unique in the file", TEXT, required=True),
+    Key("op", "the operation", one_of(*OPS), required=True),
+    Key("backend", "who runs it", one_of(*BACKENDS), default="both"),
+    Key(
+        "dtype",
+        "scalar type of the tensor; detesscast reads bf16 only",
+        one_of(*DTYPES, more=("fp32", "fp16", "uint8", "int16", "int32", "fp64")),
+        required=True,
+    ),
+    Key("shape", "logical extents, rank 1 to 6; an extent of 0 is an empty tensor", PER_AXIS, required=True),
+    Key("tiled", "the tiled side: pixel-major tiles", table=TILED),
+    Key("cblocked", "the tiled side: channel blocks of 16; detesscast only, ranks 3 to 6", table=CBLOCKED),
+    Key("linear", "the linear side; dense row-major without it", table=LINEAR),
+    Key(
+        "to",
+        "scalar type of the output; detesscast only, required there",
+        one_of(*TARGETS, more=("fp16", "int8", "uint8", "int16", "int32", "fp64")),
+    ),
+    Key(
+        "int8_channel_padding",
+        "byte of padded channels; tess on int8 with pad16, required there",
+        integer(-128, 127),
+    ),
+    Key("input", "where the input's bytes come from", table=INPUT, required=True),
+    Key(
+        "output_prefill",
+        "byte that fills the output first; stride gaps still hold it afterwards",
+        integer(0, 255),
+        default=0xC3,
+    ),
+    Key(
+        "workers",
+        "logical workers of this job on EV74, at most the device's; all without the key",
+        integer(1, 64),
+    ),
+    Key("expect", "what the job must produce, beside the oracle's bytes", table=EXPECT),
+)
+SCENARIO = (
+    Key("name", "what the scenario is called", TEXT, required=True),
+    Key("about", "one line about it, for lists", TEXT, default=""),
+    Key("seed", "of random input and of everything else that is drawn", integer(0, MAX_SEED), default=0),
+    Key("device", "preset, and any field of the device to override", DEVICE),
+    Key("firmware", "what the firmware image holds; everything without it", table=FIRMWARE),
+    Key("jobs", "the jobs, one after the other", table=JOB, many=True, required=True),
+)

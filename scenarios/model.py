@@ -1,0 +1,132 @@
+"""The values of a scenario that has been read and admitted: nothing in here can be invalid any more."""
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tessbed.kernels import (
+    ChannelStorage,
+    Contiguous,
+    DType,
+    MlaCBlocked,
+    MlaTiled,
+    Op,
+    Plan,
+    Strided,
+    TensorSpec,
+)
+from tessbed.kernels.ops import detess, detesscast, tess
+from tessbed.sim.spec import DeviceSpec, to_mapping
+
+OP_MODULES = {Op.TESS: tess, Op.DETESS: detess, Op.DETESSCAST: detesscast}
+
+
+@attrs.frozen
+class Geometry:
+    """What a job asks of admission, in the words of the scenario."""
+
+    op: Op
+    dtype: DType
+    shape: tuple[int, ...]
+    tiled: MlaTiled | MlaCBlocked
+    linear: Contiguous | Strided = attrs.field(factory=Contiguous)
+    to: DType | None = None
+    int8_channel_padding: int | None = None
+
+    def admit(self) -> Plan:
+        """The plan, or ContractError: the documents' own admission, nothing added."""
+        module = OP_MODULES[self.op]
+        tiled = TensorSpec(self.shape, self.dtype, self.tiled)
+        linear = TensorSpec(self.shape, self.to or self.dtype, self.linear)
+        if self.op is Op.TESS:
+            return tess.check_inference(
+                tess.Request([linear], [tiled], tess.Params(int8_channel_padding=self.int8_channel_padding))
+            )
+        return module.check_inference(module.Request([tiled], [linear]))
+
+
+@attrs.frozen
+class InputSource:
+    """Where input bytes come from: a pattern's name, or a file (`written` as the scenario says it)."""
+
+    pattern: str | None = None
+    path: Path | None = None
+    written: str | None = None
+
+
+@attrs.frozen
+class Job:
+    """One admitted job. `backends` in the order in which they run; `workers` None means all of the device's."""
+
+    index: int
+    name: str
+    geometry: Geometry
+    plan: Plan
+    backends: tuple[str, ...]
+    input: InputSource
+    output_prefill: int
+    workers: int | None
+    expected_sha256: str | None
+
+
+@attrs.frozen
+class FirmwareChoice:
+    """What the firmware image is to hold; None means everything that there is."""
+
+    ops: tuple[str, ...] | None = None
+    dtypes: tuple[str, ...] | None = None
+    packet_versions: tuple[str, ...] | None = None
+
+
+@attrs.frozen
+class Scenario:
+    """A scenario that can run."""
+
+    name: str
+    about: str
+    seed: int
+    preset: str
+    device: DeviceSpec
+    firmware: FirmwareChoice
+    jobs: tuple[Job, ...]
+
+
+def to_values(scenario: Scenario) -> dict[str, Any]:
+    """The scenario as a file would say it, every default spelled out: reading it again gives an equal scenario."""
+    firmware = {name: list(names) for name, names in attrs.asdict(scenario.firmware).items() if names is not None}
+    return {
+        "name": scenario.name,
+        **({"about": scenario.about} if scenario.about else {}),
+        "seed": scenario.seed,
+        "device": {"preset": scenario.preset, **to_mapping(scenario.device)},
+        **({"firmware": firmware} if firmware else {}),
+        "jobs": [_job_values(job) for job in scenario.jobs],
+    }
+
+
+def _job_values(job: Job) -> dict[str, Any]:
+    geometry = job.geometry
+    values: dict[str, Any] = {
+        "name": job.name,
+        "op": geometry.op.value,
+        "backend": job.backends[0] if len(job.backends) == 1 else "both",
+        "dtype": geometry.dtype.value,
+        "shape": list(geometry.shape),
+        **_tiled_values(geometry.tiled),
+        "linear": {"strides_bytes": list(geometry.linear.strides)} if isinstance(geometry.linear, Strided) else None,
+        "to": geometry.to.value if geometry.to else None,
+        "int8_channel_padding": geometry.int8_channel_padding,
+        "input": {"pattern": job.input.pattern} if job.input.pattern else {"file": job.input.written},
+        "output_prefill": job.output_prefill,
+        "workers": job.workers,
+        "expect": {"output_sha256": job.expected_sha256} if job.expected_sha256 else None,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _tiled_values(layout: MlaTiled | MlaCBlocked) -> dict[str, Any]:
+    if isinstance(layout, MlaCBlocked):
+        return {"cblocked": {"tile": [layout.tile_h, layout.tile_w, layout.tile_c]}}
+    channels = "pad16" if layout.channel_storage is ChannelStorage.PAD16 else "compact"
+    return {"tiled": {"axes": list(layout.axes), "tile": list(layout.tile_shape), "channels": channels}}

@@ -1,0 +1,155 @@
+"""TOML source: the values of a scenario text, and the line and column of every key and value in it.
+
+`tomllib` is the judge of the syntax and of the values, but it forgets where they stood. tree-sitter keeps the places.
+Both read the same text; a text that tomllib refuses is never walked.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from tessbed.scenarios.problems import KeyPath, Place, Problem, ScenarioError
+
+# What tomllib says, and what helps somebody who does not write parsers.
+PLAIN_WORDS = {
+    "Invalid value": "no TOML value: text needs quotes, lists need [ ], tables need { }",
+    "Expected '=' after a key": "wanted `key = value`",
+    "Cannot overwrite a value": "this key was set before; every key stands once in its table",
+    "Cannot declare": "this table was begun before; write it once, or use [[jobs]] for the next job",
+    "Cannot mutate immutable namespace": "this table was written in { } and can not be added to",
+    "Duplicate inline table key": "this key was set before in the same { }",
+    "Unclosed array": "the list is not closed with ]",
+    "Unclosed inline table": "the table is not closed with }; it must fit on one line",
+    "Unterminated string": "the text is not closed with its quote",
+    "Expected newline or end of document": "one statement a line; is a quote, comma or # missing?",
+    "Invalid statement": "wanted `key = value`, [table] or [[jobs]]",
+    "Expected ']' at the end of a table declaration": "the table's name is not closed with ]",
+    "Invalid initial character for a key part": "wanted a key here; a table in { } must fit on one line",
+    "Illegal character": "a character that may not stand here; is a closing quote missing?",
+    "Unescaped '\\' in a string": "write \\\\ for a backslash, or use single quotes",
+}
+_POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+
+
+@attrs.frozen
+class Source:
+    """A parsed scenario text: nested `values`, and the place of every key and of every value by its path."""
+
+    name: str
+    values: dict[str, Any]
+    keys: dict[KeyPath, Place]
+    places: dict[KeyPath, Place]
+
+    def place(self, path: KeyPath) -> Place:
+        """Where the value at `path` stands, or the nearest table around it that stands anywhere."""
+        while path and path not in self.places:
+            path = path[:-1]
+        return self.places.get(path, Place(self.name, 1, 1))
+
+    def key_place(self, path: KeyPath) -> Place:
+        """Where the key itself stands."""
+        return self.keys.get(path) or self.place(path)
+
+
+def parse(text: str, name: str) -> Source:
+    """The values and places of `text`; `name` is what messages call it. Raises ScenarioError for a syntax error."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError([_syntax_problem(text, name, str(error))]) from None
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ScenarioError([Problem(Place(name, 1, 1), f"TOML that can not be read: {reason}")]) from None
+    keys: dict[KeyPath, Place] = {}
+    places: dict[KeyPath, Place] = {}
+    for path, key, value in _walk(text):
+        if key is not None:
+            keys.setdefault(path, Place(name, *key))
+        places.setdefault(path, Place(name, *value))
+    return Source(name, values, keys, places)
+
+
+def _syntax_problem(text: str, name: str, message: str) -> Problem:
+    found = _POSITION.search(message)
+    reason = message[: found.start()] if found else message
+    if found and found.group(1):
+        place = Place(name, int(found.group(1)), int(found.group(2)))
+    else:
+        lines = text.rstrip("\n").split("\n")
+        place = Place(name, len(lines), len(lines[-1]) + 1)
+    hint = next((words for start, words in PLAIN_WORDS.items() if reason.startswith(start)), "")
+    return Problem(place, f"TOML syntax: {reason}" + (f"; {hint}" if hint else ""))
+
+
+Spot = tuple[int, int]
+Found = tuple[KeyPath, Spot | None, Spot]
+
+
+def _walk(text: str) -> Iterator[Found]:
+    """(path, place of the key, place of the value) of everything in the text."""
+    from tree_sitter import Language, Parser
+    from tree_sitter_toml import language
+
+    lines = text.encode().split(b"\n")
+
+    def spot(node: Any) -> Spot:
+        row, column = node.start_point
+        return row + 1, len(lines[row][:column].decode()) + 1
+
+    counts: dict[KeyPath, int] = {}
+    for node in Parser(Language(language())).parse(text.encode()).root_node.named_children:
+        table: KeyPath = ()
+        if node.type in ("table", "table_array_element"):
+            header = next(child for child in node.named_children if child.type != "comment")
+            table = _resolved(_key(header), counts, grows=node.type == "table_array_element")
+            yield table[:-1] if isinstance(table[-1], int) else table, spot(header), spot(header)
+            yield table, spot(header), spot(header)
+        for pair in [node] if node.type == "pair" else node.named_children:
+            if pair.type == "pair":
+                yield from _pair(table, pair, spot)
+
+
+def _resolved(path: KeyPath, counts: dict[KeyPath, int], *, grows: bool) -> KeyPath:
+    """The header's path with the index of the newest element behind every name that is an array of tables."""
+    full: KeyPath = ()
+    for depth, step in enumerate(path, 1):
+        full = (*full, step)
+        if grows and depth == len(path):
+            counts[full] = counts.get(full, -1) + 1
+        if full in counts:
+            full = (*full, counts[full])
+    return full
+
+
+def _pair(table: KeyPath, pair: Any, spot: Any) -> Iterator[Found]:
+    inner = [child for child in pair.named_children if child.type != "comment"]
+    if len(inner) != 2:
+        return
+    key, value = inner
+    steps = _key(key)
+    for depth in range(1, len(steps)):
+        yield (*table, *steps[:depth]), spot(key), spot(key)
+    yield from _value((*table, *steps), spot(key), value, spot)
+
+
+def _value(path: KeyPath, key: Spot | None, node: Any, spot: Any) -> Iterator[Found]:
+    yield path, key, spot(node)
+    inner = [child for child in node.named_children if child.type != "comment"]
+    if node.type == "inline_table":
+        for pair in inner:
+            yield from _pair(path, pair, spot)
+    elif node.type == "array":
+        for index, item in enumerate(inner):
+            yield from _value((*path, index), None, item, spot)
+
+
+def _key(node: Any) -> KeyPath:
+    """The names of a bare, quoted or dotted key; tomllib undoes the quotes and escapes."""
+    if node.type == "dotted_key":
+        return tuple(step for child in node.named_children for step in _key(child))
+    if node.type == "quoted_key":
+        return tuple(tomllib.loads(f"{node.text.decode()} = 0"))
+    return (node.text.decode(),)

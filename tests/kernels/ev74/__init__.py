@@ -1,0 +1,1 @@
+"""Packets: table, encoding, decoding, rules, disassembly, difference, documents."""

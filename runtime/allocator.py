@@ -1,0 +1,157 @@
+"""The allocator: storage at device addresses, mapped for every device; knows all that lives, so it can report leaks."""
+
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+
+from tessbed.runtime.buffers import EXPORT, Allocation, Buffer, View
+from tessbed.runtime.errors import LifetimeError, SubmitError
+from tessbed.runtime.heap import PAGE_BYTES, Heap, page_round
+from tessbed.runtime.provenance import caller
+from tessbed.sim.memory import DeviceMemory, Mapping
+
+DIRTY = 0xA5
+
+
+@attrs.frozen
+class Leak:
+    """An allocation that still lives: who holds it, how much it is, where it was made."""
+
+    name: str
+    nbytes: int
+    made_at: str
+    holders: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"buffer {self.name!r} of {self.nbytes} bytes, made at {self.made_at}, held by {', '.join(self.holders)}"
+
+
+@attrs.frozen(eq=False)
+class Handle:
+    """An exported view {buffer, offset, length} that outlives its maker. It is one reference until it is closed."""
+
+    allocation: Allocation
+    offset: int
+    length: int
+
+    def close(self) -> None:
+        """Give the export's reference back."""
+        self.allocation.drop(EXPORT)
+
+
+@attrs.define(eq=False)
+class Allocator:
+    """Heaps of addresses, and the memories of the devices that see them."""
+
+    memories: tuple[DeviceMemory, ...]
+    heaps: dict[str, Heap]
+    _mappings: dict[Allocation, tuple[tuple[DeviceMemory, Mapping], ...]] = attrs.field(factory=dict, init=False)
+    _parents: dict[Allocation, Allocation] = attrs.field(factory=dict, init=False)
+    _heap_of: dict[Allocation, Heap] = attrs.field(factory=dict, init=False)
+
+    def allocate(
+        self,
+        nbytes: int,
+        *,
+        name: str = "",
+        alignment: int = 16,
+        prefill: int = DIRTY,
+        writable: bool = True,
+        heap: str = "device",
+    ) -> Buffer:
+        """`nbytes` of storage full of `prefill`, at a multiple of `alignment`, mapped where the device can see it.
+
+        `writable` is what the device may do. Raises HeapExhausted, SubmitError for senseless sizes.
+        """
+        _check_size(nbytes, alignment)
+        place = self._heap(heap)
+        address = place.take(nbytes, alignment)
+        return self._adopt(place, address, nbytes, pages(nbytes, prefill), name, writable)
+
+    def export(self, view: View) -> Handle:
+        """A handle on the view's storage that keeps it alive; give it to another runtime's `adopt`."""
+        allocation = view.buffer.live("export")
+        allocation.hold(EXPORT)
+        return Handle(allocation, view.offset, view.length)
+
+    def adopt(self, handle: Handle, *, name: str = "", heap: str = "device") -> View:
+        """The exported view in this runtime: the same bytes. Close its `.buffer` when done with it."""
+        allocation = handle.allocation
+        if allocation.freed:
+            raise LifetimeError(f"{allocation}: imported after it was freed")
+        if allocation in self._mappings:
+            return Buffer(allocation).view(handle.offset, handle.length)
+        place = self._heap(heap)
+        address = place.take(allocation.storage.size)
+        label = name or allocation.name
+        buffer = self._adopt(place, address, allocation.nbytes, allocation.storage, label, allocation.writable)
+        allocation.hold(EXPORT)
+        self._parents[buffer.allocation] = allocation
+        return buffer.view(handle.offset, handle.length)
+
+    @property
+    def leaks(self) -> tuple[Leak, ...]:
+        """Everything that lives, in order of address."""
+        living = sorted(self._mappings, key=lambda allocation: allocation.address)
+        return tuple(Leak(item.name, item.nbytes, item.made_at, item.holders) for item in living)
+
+    def add_heap(self, name: str, base: int, capacity_bytes: int) -> None:
+        """One more heap. Outside the device's window it serves the CPU only. Raises SubmitError when ranges meet."""
+        new = Heap(name, base, capacity_bytes)
+        for heap in self.heaps.values():
+            if base < heap.base + heap.capacity_bytes and heap.base < base + capacity_bytes:
+                raise SubmitError("heap_overlap", f"heap {name}", f"its addresses meet those of heap {heap.name}")
+        self.heaps[name] = new
+
+    def _heap(self, name: str) -> Heap:
+        if name not in self.heaps:
+            raise SubmitError("heap", f"heap {name}", f"no such heap, there are {', '.join(self.heaps)}")
+        return self.heaps[name]
+
+    def _adopt(self, heap: Heap, address: int, nbytes: int, storage: np.ndarray, name: str, writable: bool) -> Buffer:
+        label = name or f"at {address:#x}"
+        seen = [memory for memory in self.memories if in_window(memory, address, storage.size)]
+        maps = tuple((memory, memory.map(address, storage, writable=writable, name=label)) for memory in seen)
+        allocation = Allocation(label, address, nbytes, storage, writable, bool(maps), caller(), self._free)
+        self._mappings[allocation] = maps
+        self._heap_of[allocation] = heap
+        return Buffer(allocation)
+
+    def _free(self, allocation: Allocation) -> None:
+        for memory, mapping in self._mappings.pop(allocation):
+            memory.unmap(mapping)
+        self._heap_of.pop(allocation).give(allocation.address)
+        parent = self._parents.pop(allocation, None)
+        if parent is not None:
+            parent.drop(EXPORT)
+
+
+def in_window(memory: DeviceMemory, address: int, nbytes: int) -> bool:
+    """Whether the device can see [address, address + nbytes)."""
+    base = memory.spec.window_base
+    return base <= address and address + nbytes <= base + memory.spec.window_bytes
+
+
+def device_heap(memories: Sequence[DeviceMemory]) -> Heap:
+    """The heap of all addresses that every device sees; address 0 stays free, since 0 means unbound."""
+    low = max(PAGE_BYTES, *(memory.spec.window_base for memory in memories))
+    high = min(memory.spec.window_base + memory.spec.window_bytes for memory in memories)
+    return Heap("device", low, high - low)
+
+
+def pages(nbytes: int, prefill: int) -> np.ndarray:
+    """Whole pages of `prefill` for `nbytes`, page aligned on the host too."""
+    size = page_round(nbytes)
+    raw = np.empty(size + PAGE_BYTES, np.uint8)
+    start = -raw.__array_interface__["data"][0] % PAGE_BYTES
+    storage = raw[start : start + size]
+    storage.fill(prefill)
+    return storage
+
+
+def _check_size(nbytes: int, alignment: int) -> None:
+    if isinstance(nbytes, bool) or not isinstance(nbytes, int) or nbytes < 0:
+        raise SubmitError("size", "allocate", f"got {nbytes!r} bytes, wanted an integer of at least 0")
+    if alignment < 1 or alignment & (alignment - 1):
+        raise SubmitError("alignment", "allocate", f"got alignment {alignment}, wanted a power of two")

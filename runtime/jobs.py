@@ -1,0 +1,110 @@
+"""Jobs: one submission from its preparation to its final state, and what it leaves behind."""
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from tessbed.runtime.control import ControlBlock
+from tessbed.runtime.owners import Owners
+from tessbed.runtime.spans import Footprint
+from tessbed.runtime.states import FINAL, Move, State, step
+from tessbed.sim.completion import Record
+from tessbed.sim.stats import JobStats
+
+OK = "ok"
+
+
+@attrs.frozen
+class JobResult:
+    """How a job ended. Ticks are 0, record and stats None, where nothing was submitted.
+
+    `outcome` is "ok", the name of a device fault, or "recovered" and "cancelled" as the states of those names.
+    """
+
+    name: str
+    cookie: int
+    state: State
+    outcome: str
+    device_ticks: int
+    job_ticks: int
+    record: Record | None
+    stats: JobStats | None
+    packet: bytes
+
+
+@attrs.define(eq=False)
+class Job:
+    """A job. `cookie` is its number, unique in its runtime; 0 for one that was never submitted.
+
+    `history` is every move with its tick and the state it led to. `late` is True when its record came after a timeout.
+    """
+
+    cookie: int
+    name: str
+    raw: bytes
+    footprint: Footprint
+    queue: Any
+    after: tuple["Job", ...] = ()
+    timeout_ticks: int | None = None
+    control: ControlBlock | None = None
+    owners: Owners = attrs.field(init=False)
+    history: list[tuple[int, Move, State]] = attrs.field(factory=list, init=False)
+    mark: int = attrs.field(default=0, init=False)
+    outcome: str = attrs.field(default="", init=False)
+    reason: str = attrs.field(default="", init=False)
+    late: bool = attrs.field(default=False, init=False)
+    submit_tick: int = attrs.field(default=0, init=False)
+    final_tick: int = attrs.field(default=0, init=False)
+    record: Record | None = attrs.field(default=None, init=False)
+    stats: JobStats | None = attrs.field(default=None, init=False)
+    _state: State = attrs.field(default=State.PREPARED, init=False)
+    _callbacks: list[Callable[["Job"], None]] = attrs.field(factory=list, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.owners = Owners(str(self))
+
+    @property
+    def state(self) -> State:
+        """Where the job is; only `move` changes it."""
+        return self._state
+
+    @property
+    def final(self) -> bool:
+        """True when nothing will happen to the job any more."""
+        return self._state in FINAL
+
+    def move(self, move: Move, tick: int) -> None:
+        """One move of the table. Raises StateError, and then nothing has changed. A final state lets the owners go."""
+        self._state = step(self._state, move, str(self))
+        self.history.append((tick, move, self._state))
+        if self.final:
+            self.final_tick = tick
+            self.owners.release()
+            callbacks, self._callbacks = self._callbacks, []
+            for callback in callbacks:
+                callback(self)
+
+    def on_final(self, callback: Callable[["Job"], None]) -> None:
+        """Call `callback` with the job once its state is final, at once where it is."""
+        if self.final:
+            callback(self)
+        else:
+            self._callbacks.append(callback)
+
+    def result(self) -> JobResult:
+        """What is known of the job now."""
+        return JobResult(
+            name=self.name,
+            cookie=self.cookie,
+            state=self._state,
+            outcome=self.outcome,
+            device_ticks=self.record.device_ticks if self.record else 0,
+            job_ticks=self.final_tick - self.submit_tick if self.record else 0,
+            record=self.record,
+            stats=self.stats,
+            packet=self.raw,
+        )
+
+    def __str__(self) -> str:
+        return f"job {self.name!r} (cookie {self.cookie})" if self.name else f"job {self.cookie}"

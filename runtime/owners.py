@@ -1,0 +1,45 @@
+"""Owners: what a job keeps alive until its retirement is confirmed, role by role.
+
+The device reads the packet while it decodes, the input while it gathers and the output's own granules while it drains;
+the host needs the prepared metadata to make sense of the record. So none of them may go before the device has
+confirmed the end, however early their holder closes them.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import attrs
+
+ROLES = ("packet", "prepared", "inputs", "outputs", "workspace")
+
+
+class Owned(Protocol):
+    """Anything with counted references: an allocation, a control block, prepared metadata."""
+
+    def hold(self, holder: str) -> None: ...
+
+    def drop(self, holder: str) -> None: ...
+
+
+@attrs.define(eq=False)
+class Owners:
+    """The references of one job. `holder` names it in leak reports."""
+
+    holder: str
+    held: list[tuple[str, Owned]] = attrs.field(factory=list, init=False)
+
+    def hold(self, role: str, things: Iterable[Owned]) -> None:
+        """Take one reference on each."""
+        for thing in things:
+            thing.hold(f"{self.holder} ({role})")
+            self.held.append((role, thing))
+
+    def release(self) -> None:
+        """Drop every reference, the latest first; a second call drops nothing."""
+        while self.held:
+            role, thing = self.held.pop()
+            thing.drop(f"{self.holder} ({role})")
+
+    def roles(self) -> dict[str, int]:
+        """How many references are held in each role."""
+        return {role: sum(1 for name, _ in self.held if name == role) for role in ROLES}

@@ -1,0 +1,148 @@
+"""The scheduler: which job starts next, and what an interrupt means.
+
+It alone moves submitted jobs. An interrupt is a hint with a cookie; the job has ended when its own record says so.
+Hence the four answers to an interrupt: the record is there (the job ends, late or not); the job has ended already (a
+repeated interrupt, ignored and noted); the record is not there (noted, the job runs on); nobody knows the cookie (a
+device fault).
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable
+
+import attrs
+from simpy import Environment
+
+from tessbed.runtime.errors import StateError
+from tessbed.runtime.jobs import OK, Job
+from tessbed.runtime.link import Link
+from tessbed.runtime.queues import Queue, deadline, failed_dependency
+from tessbed.runtime.states import ON_DEVICE, Move, State
+from tessbed.runtime.trouble import status_name
+
+NOTED = 256
+
+
+@attrs.frozen
+class Notice:
+    """Something odd that the runtime saw: a key of NOTICES, the cookie, the tick."""
+
+    kind: str
+    cookie: int
+    tick: int
+
+
+NOTICES = {
+    "late": "a record came after the job had timed out; the job ended by it",
+    "repeated": "an interrupt for a job that had ended already; ignored",
+    "unconfirmed": "an interrupt without a valid record; the job runs on",
+    "unknown": "an interrupt for a job that this runtime never started; the device is at fault",
+    "polled": "a timeout found the record in place: the interrupt was lost, not the job",
+}
+
+
+@attrs.define(eq=False)
+class Scheduler:
+    """The queues, the links to the devices, and the jobs that are not final.
+
+    `workers` holds the grid asked for, by cookie.
+    """
+
+    env: Environment
+    links: tuple[Link, ...] = ()
+    queues: list[Queue] = attrs.field(factory=list, init=False)
+    live: dict[int, Job] = attrs.field(factory=dict, init=False)
+    workers: dict[int, int | None] = attrs.field(factory=dict, init=False)
+    starts: int = attrs.field(default=0, init=False)
+    issued: int = attrs.field(default=0, init=False)
+    notices: deque[Notice] = attrs.field(factory=lambda: deque(maxlen=NOTED), init=False)
+    noted: Counter[str] = attrs.field(factory=Counter, init=False)
+
+    @property
+    def now(self) -> int:
+        """The tick it is."""
+        return int(self.env.now)
+
+    def submit(self, job: Job, workers: int | None = None) -> None:
+        """Put a bound job into its queue and start what can start. Raises QueueFull."""
+        job.queue.put(job)
+        job.mark, job.submit_tick = self.starts, self.now
+        self.live[job.cookie] = job
+        self.workers[job.cookie] = workers
+        job.on_final(self._forget)
+        job.move(Move.SUBMIT, self.now)
+        self.pump()
+
+    def cancel(self, job: Job, reason: str = "cancelled by its client") -> None:
+        """End a job that has not started. Raises StateError for one that has."""
+        if job.state is State.SUBMITTED:
+            job.queue.withdraw(job)
+        elif job.state not in (State.PREPARED, State.BOUND):
+            raise StateError(f"{job}: cancel is illegal while {job.state.value}; only a reset ends a started job")
+        job.outcome, job.reason = "cancelled", reason
+        job.move(Move.CANCEL, self.now)
+        job.queue.retire(self.now)
+
+    def pump(self) -> None:
+        """Start jobs while a device has room and a queue has a job that may start."""
+        for link in self.links:
+            while link.room > 0 and (job := self._next()) is not None:
+                self._start(job, link)
+
+    def interrupt(self, link: Link, cookie: int) -> None:
+        """What a device's interrupt with this cookie means."""
+        job = self.live.get(cookie)
+        if job is None or job not in link.jobs:
+            ended = job is not None and job.state in (State.COMPLETED, State.FAULTED)
+            known = ended or (job is None and 0 < cookie <= self.issued)
+            self.note("repeated" if known else "unknown", cookie)
+        elif not self.confirm(link, job):
+            self.note("unconfirmed", cookie)
+
+    def confirm(self, link: Link, job: Job) -> bool:
+        """End the job if its record is there and names it; False, and nothing has changed, otherwise."""
+        assert job.control is not None
+        record = job.control.read_record()
+        if record is None or record.cookie != job.cookie:
+            return False
+        if job.state is not State.RUNNING:
+            job.late = True
+            self.note("late", job.cookie)
+        job.record, job.stats = record, link.stats.pop(job.cookie, None)
+        good = record.completion.status == 0
+        job.outcome = OK if good else status_name(record.completion.status)
+        link.jobs.remove(job)
+        job.move(Move.COMPLETE if good else Move.FAULT, self.now)
+        job.queue.retire(self.now)
+        self.pump()
+        return True
+
+    def note(self, kind: str, cookie: int) -> None:
+        """Keep a notice; the latest ones stay, all are counted."""
+        self.notices.append(Notice(kind, cookie, self.now))
+        self.noted[kind] += 1
+
+    def on_device(self) -> tuple[Job, ...]:
+        """The jobs that a device may still be touching buffers of."""
+        return tuple(job for job in self.live.values() if job.state in ON_DEVICE)
+
+    def _next(self) -> Job | None:
+        """The queue head that may start now, by deadline; heads whose dependencies failed are cancelled on the way."""
+        for queue in self.queues:
+            self._cancel_orphans(queue)
+        return min(self._heads(), key=deadline, default=None)
+
+    def _cancel_orphans(self, queue: Queue) -> None:
+        while (job := queue.head()) is not None and (cause := failed_dependency(job)) is not None:
+            self.cancel(job, f"it comes after {cause}, which ended {cause.outcome}")
+
+    def _heads(self) -> Iterable[Job]:
+        return (job for queue in self.queues if (job := queue.head()) is not None)
+
+    def _start(self, job: Job, link: Link) -> None:
+        job.queue.waiting.popleft()
+        job.move(Move.START, self.now)
+        self.starts += 1
+        link.ring(job, self.workers[job.cookie])
+
+    def _forget(self, job: Job) -> None:
+        del self.live[job.cookie], self.workers[job.cookie]

@@ -1,0 +1,1 @@
+"""The runtime room: ownership, states, queues, coherency, recovery."""

@@ -62,7 +62,7 @@ def _draw(random: Random, rank: int, op: str, dtype: str, to: str | None) -> Geo
         cblocked=tile[1:] if cblocked else None,
         strides_bytes=_strides(random, shape, WIDTHS[to or dtype]) if random.random() < 0.6 else None,
         to=to,
-        fill=random.randint(-128, 127) if pad16 and (op, dtype) == ("tess", "int8") else 0,
+        fill=random.randint(-128, 127) if (op, dtype) == ("tess", "int8") else 0,
     )
 
 

@@ -8,13 +8,13 @@ Request = tess.Request | detess.Request | detesscast.Request
 
 
 def request_of(geometry: Geometry) -> Request:
-    """The request of `geometry`; INT8 Tess into PadTo16 takes its fill along."""
+    """The request of `geometry`; INT8 Tess takes a fill along where PadTo16 requires it or Compact ignores it."""
     linear, tiled = linear_spec(geometry), tiled_spec(geometry)
     if geometry.op == "detess":
         return detess.Request([tiled], [linear])
     if geometry.op == "detesscast":
         return detesscast.Request([tiled], [linear])
-    filled = geometry.dtype == "int8" and geometry.pad16
+    filled = geometry.dtype == "int8" and (geometry.pad16 or geometry.fill != 0)
     return tess.Request([linear], [tiled], tess.Params(geometry.fill if filled else None))
 
 

@@ -90,6 +90,12 @@ TESS = (
         """),
     ),
     ByHand(
+        "a fill given to Compact is unused: alignment stays zero",
+        Geometry("tess", (2, 3), "int8", WC, (1, 1, 2, 3), fill=-1),
+        hex_of("00 01 02  10 11 12"),
+        hex_of("00 01 02 10 11 12 00*10"),
+    ),
+    ByHand(
         "a tile of exactly 16 bytes has no alignment bytes, one of 17 has 15",
         Geometry("tess", (33,), "int8", (-1, -1, -1, 0), (1, 1, 1, 17)),
         hex_of("000102030405060708090a0b0c0d0e0f10  202122232425262728292a2b2c2d2e2f"),

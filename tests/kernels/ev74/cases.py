@@ -8,6 +8,7 @@ from tessbed.kernels.ev74.packet import Packet, decode, pack, seal
 from tessbed.kernels.ops import detess as detess_op
 from tessbed.kernels.ops import detesscast as detesscast_op
 from tessbed.kernels.ops import tess as tess_op
+from tessbed.kernels.plan import Plan
 from tests.oracle import Geometry
 from tests.requests import request_of
 
@@ -31,10 +32,16 @@ BOUND = ("cast-2x3-pitched", 0x8000_0000, 0x8000_1004)
 _OPERATIONS = {"tess": (tess_op, tess), "detess": (detess_op, detess), "detesscast": (detesscast_op, detesscast)}
 
 
+def plan_of(geometry: Geometry) -> Plan:
+    """The plan of an admitted geometry."""
+    operation, _ = _OPERATIONS[geometry.op]
+    return operation.check_inference(request_of(geometry))
+
+
 def packet_of(geometry: Geometry) -> Packet:
     """The relocatable packet of an admitted, nonempty geometry."""
-    operation, encoder = _OPERATIONS[geometry.op]
-    return encoder.encode_relocatable(operation.check_inference(request_of(geometry)))
+    _, encoder = _OPERATIONS[geometry.op]
+    return encoder.encode_relocatable(plan_of(geometry))
 
 
 def golden_packets() -> dict[str, bytes]:

@@ -1,0 +1,116 @@
+"""Disassembly and difference: whatever the bytes, a person sees every field and the fault."""
+
+import pytest
+
+from tessbed.kernels.ev74.diff import changes, difference
+from tessbed.kernels.ev74.disasm import disassemble, spell
+from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, PACKET_BYTES, SECTIONS
+from tests.kernels.ev74.cases import BOUND, golden_packets, spoilt
+
+PACKETS = golden_packets()
+HEAD = PACKETS["cast-head"]
+TEMPLATE, COPY = PACKETS[BOUND[0]], PACKETS[f"{BOUND[0]}-bound"]
+
+
+@pytest.mark.parametrize("name", PACKETS)
+def test_every_field_has_a_row_with_offset_bytes_value_and_meaning(name: str) -> None:
+    """The listing has the rows of all fields in order, each with its own bytes, under its section's title."""
+    raw, lines = PACKETS[name], disassemble(PACKETS[name]).splitlines()
+    rows = [line for line in lines if line.startswith("  0x")]
+    for field, row in zip(FIELDS, rows, strict=True):
+        shown = raw[field.offset : field.end]
+        value = spell(field, int.from_bytes(shown, "little"))
+        assert row.split()[: 2 + field.width] == [f"{field.offset:#05x}", *shown.hex(" ").split(), field.name]
+        assert row.endswith(field.meaning)
+        assert f"  {value}  " in row
+    assert [line for line in lines if line in SECTIONS.values()] == list(SECTIONS.values())
+    assert lines[0] == f"packet of 216 bytes, valid, {'bound' if name.endswith('-bound') else 'unbound'}"
+
+
+def test_a_valid_packet_is_followed_by_its_job_in_words() -> None:
+    """Operation, ports, tiles and strides are spelt out."""
+    assert disassemble(HEAD).partition("detesscast in words\n")[2].splitlines() == [
+        "  input    bf16 in cblocked tiles: 819,200 bytes, address a multiple of 16",
+        "  output   fp32, linear: 1,638,400 bytes, address a multiple of 4",
+        "  C        64 elements, 4 linear bytes apart; 4 full tiles of 16",
+        "  H        80 elements, 20,480 linear bytes apart; 5 full tiles of 16",
+        "  W        80 elements, 256 linear bytes apart; 5 full tiles of 16",
+    ]
+    outer = disassemble(PACKETS["cast-outer"])
+    assert "  outer0   1 element, 0 linear bytes apart\n  outer1   3 elements, 720 linear bytes apart\n" in outer
+    assert "  W        9 elements, 40 linear bytes apart; 2 full tiles of 4 and a boundary tile of 1\n" in outer
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text"),
+    [
+        ("op", 4, "4 = detesscast"),
+        ("op", 3, "3 = unknown"),
+        ("reloc0_field", 200, "200 = input_address"),
+        ("h_stride", 20480, "20,480 bytes"),
+        ("c_tile", 1, "1 element"),
+        ("channel_fill", 0x80, "0x80"),
+        ("output_address", 0x8000_0000, "0x0000000080000000"),
+        ("outer_rank", 5, "5"),
+    ],
+)
+def test_values_are_spelt_for_people(field: str, value: int, text: str) -> None:
+    """Enumerations by name, counts with unit, patterns and addresses in hex."""
+    assert spell(BY_NAME[field], value) == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "fault", "marked"),
+    [
+        (spoilt(HEAD, crc32=1), "crc32: got 0x00000001, wanted 0x", ["crc32"]),
+        (spoilt(HEAD, op=3, flags=2), "op: got 0x3, wanted 1 (tess) or 2 (detess) or 4 (detesscast)", ["op", "flags"]),
+        (spoilt(HEAD, h_tile=81), "h_tile: got 81, wanted at most the extent 80 [geometry]", ["h_tile"]),
+        (HEAD[:206], "packet_bytes: got 206 bytes", ["packet_bytes", "input_address", "output_address"]),
+        (HEAD + b"\x01\x02", "packet_bytes: got 218 bytes", ["packet_bytes", "01"]),
+    ],
+    ids=["crc", "two ranges", "geometry", "short", "trailing"],
+)
+def test_an_invalid_packet_is_shown_with_its_fault(raw: bytes, fault: str, marked: list[str]) -> None:
+    """The first lines name the fault; rows that no packet may hold, and the row at fault, bear a mark."""
+    lines = disassemble(raw).splitlines()
+    assert lines[0] == f"packet of {len(raw)} bytes, refused"
+    assert lines[1].startswith(f"fault: {fault}")
+    rows = [line.split() for line in lines if line.startswith("! ")]
+    assert len(rows) == len(marked)
+    assert all(name in row for name, row in zip(marked, rows, strict=True))
+
+
+def test_many_trailing_bytes_are_summed_up() -> None:
+    """Four rows of trailing bytes are shown, the rest counted."""
+    assert disassemble(HEAD + bytes(1000)).endswith("! 0x0f0  00 00 00 00 00 00 00 00\n! and 968 more\n")
+
+
+def test_equal_packets_have_no_difference() -> None:
+    """The difference of equal bytes is empty."""
+    assert difference(HEAD, HEAD) == ""
+
+
+def test_a_difference_names_offset_field_and_both_values() -> None:
+    """Binding shows as three fields."""
+    assert [change.field.name for change in changes(TEMPLATE, COPY)] == ["crc32", "input_address", "output_address"]
+    assert difference(TEMPLATE, COPY).splitlines()[1:] == [
+        "0x0c8  input_address          0x0000000000000000 -> 0x0000000080000000",
+        "0x0d0  output_address         0x0000000000000000 -> 0x0000000080001004",
+    ]
+
+
+@pytest.mark.parametrize("name", [field.name for field in FIELDS])
+def test_one_changed_field_is_one_difference(name: str) -> None:
+    """Whatever field is changed, exactly that one is reported."""
+    field = BY_NAME[name]
+    changed = bytearray(HEAD)
+    changed[field.end - 1] ^= 0x40
+    assert [change.field.name for change in changes(HEAD, bytes(changed))] == [name]
+
+
+def test_bytes_that_are_missing_or_too_many_differ() -> None:
+    """A short packet lacks fields, a long one has trailing bytes; both are reported, also when only they differ."""
+    assert difference(HEAD[:-1], HEAD) == "0x0d0  output_address         missing -> 0x0000000000000000\n"
+    assert difference(HEAD[:-1], HEAD[:-2]) == "0x0d0  output_address         missing -> missing\n"
+    assert difference(HEAD, HEAD + b"\0") == "0x0d8  (trailing)             0 -> 1 bytes, which differ\n"
+    assert len(HEAD) == PACKET_BYTES

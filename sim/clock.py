@@ -23,7 +23,7 @@ def now(env: Environment) -> int:
 def at(env: Environment, tick: int, place: EventPriority, call: Callable[[Any], Any], value: Any) -> None:
     """Have `call` see an event of that `value` at `tick`, in `place`."""
     event = Event(env)
-    event.callbacks.append(call)  # pyright: ignore[reportOptionalMemberAccess]
+    event.callbacks = [call]
     event._ok = True
     event._value = value
     env.schedule(event, place, tick - env.now)

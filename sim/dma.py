@@ -126,17 +126,26 @@ class Dma:
     def _arbitrate(self, _: Event) -> None:
         tick = clock.now(self.env)
         self._kicked_at = -1
-        while ready := [pool for pool in self.pools if _can_grant(pool, tick)]:
-            pool = min(ready, key=_head_key) if len(ready) > 1 else ready[0]
+        while pool := self._next_pool(tick):
             self._grant(pool, pool.head(), tick)
         for pool in self.pools:
-            self._wake(pool, tick)
+            if pool.waiting:
+                self._wake(pool, tick)
+
+    def _next_pool(self, tick: int) -> Pool | None:
+        """Of the pools that can grant, the one whose head has the smallest key."""
+        best, best_key = None, None
+        for pool in self.pools:
+            if pool.waiting and pool.in_flight < pool.credits and pool.idle_channel(tick) >= 0:
+                key = pool.head().key
+                if best_key is None or key < best_key:
+                    best, best_key = pool, key
+        return best
 
     def _wake(self, pool: Pool, tick: int) -> None:
         """A pool that only lacks a channel arbitrates again when one is idle."""
         free = min(pool.free_at)
-        lacks = pool.waiting and pool.in_flight < pool.credits and tick < free < FOREVER
-        if lacks and pool.woken_at != free:
+        if pool.in_flight < pool.credits and tick < free < FOREVER and pool.woken_at != free:
             pool.woken_at = free
             clock.at(self.env, free, clock.ARBITRATION, self._arbitrate, None)
 
@@ -252,14 +261,6 @@ def _make_pools(spec: DeviceSpec) -> list[Pool]:
     return [
         Pool(kind, core, dma.outstanding, dma.arbitration, [0] * channels[kind]) for core in cores for kind in KINDS
     ]
-
-
-def _can_grant(pool: Pool, tick: int) -> bool:
-    return bool(pool.waiting) and pool.in_flight < pool.credits and pool.idle_channel(tick) >= 0
-
-
-def _head_key(pool: Pool) -> tuple[int, int, int]:
-    return pool.head().key
 
 
 def _check_moments(flight: Flight) -> None:

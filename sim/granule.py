@@ -1,91 +1,118 @@
 """Write granules: which bytes of a pitched write fill whole granules, and which must be read, changed, written.
 
 A granule is full when the rows of the descriptor cover each of its bytes; any other granule that they touch is
-partial, once, even when two rows share it. Rows of one contiguous run split into at most three pieces; other
-rectangles need index arrays, which depend on the address only modulo the granule and are kept.
-Payload means the rows one after the other: `rows * row_bytes` bytes.
+partial, once, even when two rows share it. Rows that follow each other without a gap are one run, split into at
+most three pieces; other rectangles need index arrays. Either split depends on the address only modulo the
+granule, and is kept. Payload means the rows one after the other: `rows * row_bytes` bytes.
+
+Both kinds of split have the same three functions: `read` copies the partial granules, `merge` writes them whole
+with the payload laid over that background, `publish` writes the full granules. The latter two return the number
+of payload bytes that they wrote. `offset` is where in `storage` (whole granules, 1-D uint8) the payload starts.
 """
 
 from functools import lru_cache
-from typing import NamedTuple
 
+import attrs
 import numpy as np
 
 
-class Split(NamedTuple):
-    """Granule numbers are relative to the granule of the first byte; index arrays are intp.
+@attrs.frozen(eq=False)
+class RunSplit:
+    """One run: `pieces` are the payload ranges in partial granules, `full` is the range between."""
 
-    Partial granule `partial[i]` is block i of the backgrounds; `into` are byte positions in the flat
-    backgrounds, `from_payload` where in the payload they come from. Full granule `full[i]` takes the payload
-    from `full_payload[i]` on; when the rows are one run, `run` holds the payload bytes of all full granules.
+    granule: int
+    pieces: tuple[slice, ...]
+    full: slice
+
+    def read(self, storage: np.ndarray, offset: int) -> np.ndarray:
+        """The partial granules, shape (pieces, granule)."""
+        blocks = np.empty((len(self.pieces), self.granule), np.uint8)
+        for block, piece in zip(blocks, self.pieces, strict=True):
+            first = (offset + piece.start) // self.granule * self.granule
+            block[:] = storage[first : first + self.granule]
+        return blocks
+
+    def merge(self, storage: np.ndarray, offset: int, blocks: np.ndarray, payload: np.ndarray) -> int:
+        """Write the partial granules."""
+        moved = 0
+        for block, piece in zip(blocks, self.pieces, strict=True):
+            low = (offset + piece.start) % self.granule
+            first = offset + piece.start - low
+            block[low : low + piece.stop - piece.start] = payload[piece]
+            storage[first : first + self.granule] = block
+            moved += piece.stop - piece.start
+        return moved
+
+    def publish(self, storage: np.ndarray, offset: int, payload: np.ndarray) -> int:
+        """Write the full granules."""
+        storage[offset + self.full.start : offset + self.full.stop] = payload[self.full]
+        return self.full.stop - self.full.start
+
+
+@attrs.frozen(eq=False)
+class GridSplit:
+    """Separate rows, by index arrays; granule numbers count from the granule of the first byte.
+
+    Byte `into[i]` of the flattened partial granules `partial` comes from payload byte `source[i]`; full granule
+    `full[i]` takes the payload from `full_source[i]` on.
     """
 
+    granule: int
     partial: np.ndarray
     into: np.ndarray
-    from_payload: np.ndarray
+    source: np.ndarray
     full: np.ndarray
-    full_payload: np.ndarray
-    run: slice | None
+    full_source: np.ndarray
 
+    def read(self, storage: np.ndarray, offset: int) -> np.ndarray:
+        """The partial granules, shape (partial, granule)."""
+        return storage.reshape(-1, self.granule)[self.partial + offset // self.granule]
 
-def background(storage: np.ndarray, offset: int, granule: int, split: Split) -> np.ndarray:
-    """A copy of the partial granules, shape (partial, granule)."""
-    return storage.reshape(-1, granule)[split.partial + offset // granule]
+    def merge(self, storage: np.ndarray, offset: int, blocks: np.ndarray, payload: np.ndarray) -> int:
+        """Write the partial granules."""
+        blocks.reshape(-1)[self.into] = payload[self.source]
+        storage.reshape(-1, self.granule)[self.partial + offset // self.granule] = blocks
+        return self.into.size
 
-
-def merge(storage: np.ndarray, offset: int, granule: int, split: Split, blocks: np.ndarray, payload: np.ndarray) -> int:
-    """Write the partial granules whole, background and payload; returns the payload bytes in them."""
-    blocks.reshape(-1)[split.into] = payload[split.from_payload]
-    storage.reshape(-1, granule)[split.partial + offset // granule] = blocks
-    return split.into.size
-
-
-def publish(storage: np.ndarray, offset: int, granule: int, split: Split, payload: np.ndarray) -> int:
-    """Write the full granules; returns the payload bytes in them."""
-    if split.run is not None:
-        return _publish_run(storage, offset, split.run, payload)
-    if not split.full.size:
-        return 0
-    windows = np.ndarray((payload.size - granule + 1, granule), np.uint8, payload, 0, (1, 1))
-    storage.reshape(-1, granule)[split.full + offset // granule] = windows[split.full_payload]
-    return split.full.size * granule
+    def publish(self, storage: np.ndarray, offset: int, payload: np.ndarray) -> int:
+        """Write the full granules."""
+        if self.full.size:
+            windows = np.ndarray((payload.size - self.granule + 1, self.granule), np.uint8, payload, 0, (1, 1))
+            target = storage.reshape(-1, self.granule)
+            target[self.full + offset // self.granule] = windows[self.full_source]
+        return self.full.size * self.granule
 
 
 @lru_cache(maxsize=512)
-def split_rows(phase: int, rows: int, row_bytes: int, pitch: int, granule: int) -> Split:
-    """The split of `rows` rows whose first byte is `phase` bytes into its granule."""
-    if pitch == row_bytes:
-        rows, row_bytes = 1, rows * row_bytes
+def split_rows(phase: int, rows: int, row_bytes: int, pitch: int, granule: int) -> RunSplit | GridSplit:
+    """The split of rows whose first byte is `phase` bytes into its granule; they must not overlap."""
+    if rows == 1 or pitch == row_bytes:
+        return _split_run(phase, rows * row_bytes, granule)
+    return _split_grid(phase, rows, row_bytes, pitch, granule)
+
+
+def _split_run(phase: int, nbytes: int, granule: int) -> RunSplit:
+    low = min(-phase % granule, nbytes)
+    high = low + (nbytes - low) // granule * granule
+    pieces = (slice(0, low), slice(high, nbytes))
+    return RunSplit(granule, tuple(piece for piece in pieces if piece.start < piece.stop), slice(low, high))
+
+
+def _split_grid(phase: int, rows: int, row_bytes: int, pitch: int, granule: int) -> GridSplit:
     starts = phase + pitch * np.arange(rows)
-    ends = starts + row_bytes
+    ends, sources = starts + row_bytes, row_bytes * np.arange(rows)
     first_full, end_full = -(-starts // granule), ends // granule
     counts = np.maximum(end_full - first_full, 0)
-    payload = row_bytes * np.arange(rows)
     heads = starts % granule != 0
     tails = (ends % granule != 0) & (end_full >= first_full)
     lows = np.concatenate((starts[heads], (end_full * granule)[tails]))
     highs = np.concatenate((np.minimum(ends, first_full * granule)[heads], ends[tails]))
-    sources = np.concatenate((payload[heads], (payload + end_full * granule - starts)[tails]))
+    froms = np.concatenate((sources[heads], (sources + end_full * granule - starts)[tails]))
     partial, block = np.unique(lows // granule, return_inverse=True)
-    return Split(
-        partial,
-        _runs(block * granule + lows % granule, highs - lows),
-        _runs(sources, highs - lows),
-        _runs(first_full, counts),
-        _runs(payload + first_full * granule - starts, counts, granule),
-        _only_run(phase, row_bytes, granule) if rows == 1 else None,
-    )
-
-
-def _publish_run(storage: np.ndarray, offset: int, run: slice, payload: np.ndarray) -> int:
-    source = payload[run]
-    storage[offset + run.start : offset + run.stop] = source
-    return source.size
-
-
-def _only_run(phase: int, run_bytes: int, granule: int) -> slice:
-    low = min(-phase % granule, run_bytes)
-    return slice(low, low + (run_bytes - low) // granule * granule)
+    into = _runs(block * granule + lows % granule, highs - lows)
+    full_source = _runs(sources + first_full * granule - starts, counts, granule)
+    full = _runs(first_full, counts)
+    return GridSplit(granule, partial, into, _runs(froms, highs - lows), full, full_source)
 
 
 def _runs(starts: np.ndarray, lengths: np.ndarray, step: int = 1) -> np.ndarray:

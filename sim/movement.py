@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 import attrs
 import numpy as np
 
-from tessbed.sim import granule as granules
 from tessbed.sim.errors import HazardError, MemoryFault
+from tessbed.sim.granule import GridSplit, RunSplit, split_rows
 from tessbed.sim.memory import DeviceMemory
 from tessbed.sim.transfer import Descriptor, Fold
 
@@ -69,28 +69,30 @@ class Movement:
     def read_background(self, index: int) -> None:
         """The segment's data starts: read its partial granules."""
         storage, offset = self.places[index]
-        self.backgrounds[index] = granules.background(storage, offset, self.granule, self._split(index))
+        self.backgrounds[index] = self._split(index).read(storage, offset)
 
     def write_partial(self, index: int) -> None:
         """The segment's data ends: write its partial granules whole."""
         storage, offset = self.places[index]
-        blocks = self.backgrounds.pop(index)
-        payload = self._payload(index)
-        self.moved_bytes += granules.merge(storage, offset, self.granule, self._split(index), blocks, payload)
+        background, payload = self.backgrounds.pop(index), self._payload(index)
+        self.moved_bytes += self._split(index).merge(storage, offset, background, payload)
 
     def _moving(self) -> Iterator[tuple[Descriptor, tuple[np.ndarray, int]]]:
         return zip(self.descriptors, self.places, strict=False)
 
     def _slot(self, d: Descriptor) -> np.ndarray:
-        return np.array(_rows(self.scratch, d.scratch, d.rows, d.row_bytes, d.scratch_pitch)).reshape(-1)
+        """A copy of the descriptor's payload, its rows one after the other."""
+        if d.rows == 1:
+            return self.scratch[d.scratch : d.scratch + d.row_bytes].copy()
+        return _rows(self.scratch, d.scratch, d.rows, d.row_bytes, d.scratch_pitch).copy().reshape(-1)
 
     def _payload(self, index: int) -> np.ndarray:
         return self._slot(self.descriptors[index]) if self.samples is None else self.samples[index]
 
-    def _split(self, index: int) -> granules.Split:
+    def _split(self, index: int) -> RunSplit | GridSplit:
         _, _, rows, row_bytes, pitch, _ = self.descriptors[index]
         phase = self.places[index][1] % self.granule
-        return granules.split_rows(phase, rows, row_bytes, pitch if rows > 1 else row_bytes, self.granule)
+        return split_rows(phase, rows, row_bytes, pitch, self.granule)
 
     def _fill_scratch(self) -> None:
         for index, (d, (storage, offset)) in enumerate(self._moving()):
@@ -117,8 +119,7 @@ class Movement:
 
     def _publish(self) -> None:
         for index, (storage, offset) in enumerate(self.places):
-            split, payload = self._split(index), self._payload(index)
-            self.moved_bytes += granules.publish(storage, offset, self.granule, split, payload)
+            self.moved_bytes += self._split(index).publish(storage, offset, self._payload(index))
 
 
 def _rows(array: np.ndarray, offset: int, rows: int, row_bytes: int, pitch: int) -> np.ndarray:

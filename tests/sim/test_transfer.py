@@ -1,0 +1,111 @@
+"""The five integers of a transfer, by hand, and the fields that are never narrowed."""
+
+import pytest
+
+from tessbed.sim.errors import HazardError
+from tessbed.sim.spec import DeviceSpec, override
+from tessbed.sim.transfer import Descriptor, fold_chain, fold_read
+
+# Defaults: access 64, granule 64, memory 64 B/tick, channel 16 B/tick, setup 64, row 1, latency 200 / 120.
+READS = [  # address, rows, row_bytes, pitch, (s, m, c, l), (port bytes, bursts, pages)
+    ("one atom", 0, 1, 64, 0, (64, 1, 4, 200), (64, 1, 1)),
+    ("one byte moves an atom", 5, 1, 1, 0, (64, 1, 1, 200), (64, 1, 1)),
+    ("two bytes over a seam move two atoms", 63, 1, 2, 0, (64, 2, 2, 200), (128, 1, 1)),
+    ("over a page", 4095, 1, 2, 0, (64, 2, 2, 200), (128, 2, 2)),
+    ("rows cost a step each", 0, 4, 64, 128, (67, 4, 16, 200), (256, 4, 1)),
+    ("rows count an atom each time", 0, 4, 16, 16, (67, 4, 4, 200), (256, 4, 1)),
+    ("short rows wait for bursts", 0, 64, 1, 4096, (127, 64, 600, 200), (4096, 64, 64)),
+]
+WRITES = [  # address, rows, row_bytes, pitch, (s, m, c, l), (port bytes, partial granules)
+    ("one granule", 0, 1, 64, 0, (64, 1, 4, 120), (64, 0)),
+    ("a part is read and written", 0, 1, 16, 0, (64, 2, 202, 120), (128, 1)),
+    ("two parts and a whole", 32, 1, 128, 0, (64, 5, 208, 120), (320, 2)),
+    ("inside one granule", 8, 1, 16, 0, (64, 2, 202, 120), (128, 1)),
+    ("rows without gaps are one run", 0, 4, 32, 32, (67, 2, 8, 120), (128, 0)),
+    ("two rows share a granule", 0, 2, 32, 40, (65, 4, 204, 120), (256, 2)),
+    ("each row has a part", 0, 2, 96, 256, (65, 6, 212, 120), (384, 2)),
+]
+
+
+@pytest.mark.parametrize(("a", "r", "n", "p", "five", "counts"), [c[1:] for c in READS], ids=[c[0] for c in READS])
+def test_read_by_hand(a, r, n, p, five, counts):
+    """A read is folded as the page says."""
+    fold = fold_read(DeviceSpec(), Descriptor(0x8000_0000 + a, 0, r, n, p, n))
+    assert (fold.d, fold.s, fold.m, fold.c, fold.l) == ("read", *five)
+    assert (fold.port_bytes, fold.bursts, fold.pages) == counts
+
+
+@pytest.mark.parametrize(("a", "r", "n", "p", "five", "counts"), [c[1:] for c in WRITES], ids=[c[0] for c in WRITES])
+def test_write_by_hand(a, r, n, p, five, counts):
+    """A write of one segment is folded as the page says: partial granules are read first."""
+    fold = fold_chain(DeviceSpec(), [Descriptor(0x8000_0000 + a, 0, r, n, p, n)])
+    assert (fold.d, fold.s, fold.m, fold.c, fold.l) == ("write", *five)
+    assert (fold.port_bytes, fold.partial_granules) == counts
+
+
+def test_strobes_leave_no_partial_granule():
+    """With byte strobes a write costs atoms, as a read does."""
+    fold = fold_chain(override(DeviceSpec(), {"byte_strobes": True}), [Descriptor(8, 0, 1, 16, 0, 0)])
+    assert (fold.m, fold.c, fold.port_bytes, fold.partial_granules) == (1, 1, 64, 0)
+
+
+def test_a_chain_is_the_sum_of_its_segments():
+    """s, m and c add up; the latency comes once."""
+    parts = [Descriptor(0, 0, 1, 64, 0, 0), Descriptor(70, 64, 3, 16, 80, 16)]
+    folds = [fold_chain(DeviceSpec(), [part]) for part in parts]
+    chain = fold_chain(DeviceSpec(), parts)
+    assert (chain.s, chain.m, chain.c) == tuple(sum(getattr(f, k) for f in folds) for k in "smc")
+    assert chain.l == 120
+    assert [(s.port_ticks, s.data_ticks) for s in chain.segments] == [(f.m, f.c) for f in folds]
+
+
+def test_background_traffic_and_page_walks():
+    """background_percent derates the port, page_walk_ticks is paid for each page."""
+    memory = {"background_percent": 50, "page_walk_ticks": 7}
+    fold = fold_read(override(DeviceSpec(), {"memory": memory}), Descriptor(4032, 0, 1, 128, 0, 0))
+    assert (fold.s, fold.m) == (64 + 2 * 7, 4)
+
+
+def test_cost_depends_on_the_address_modulo_a_page():
+    """Two descriptors that differ by whole pages are one class."""
+    shape = (0, 7, 50, 70, 50)
+    assert fold_read(DeviceSpec(), Descriptor(0x8000_0123, *shape)) is fold_read(
+        DeviceSpec(), Descriptor(0x8000_5123, *shape)
+    )
+
+
+WIDE = 1 << 16
+TOO_WIDE = [
+    ("rows", Descriptor(0, 0, WIDE, 1, 1, 1)),
+    ("row_bytes", Descriptor(0, 0, 1, WIDE, 0, 0)),
+    ("pitch", Descriptor(0, 0, 2, 1, WIDE, 1)),
+    ("no rows", Descriptor(0, 0, 0, 1, 0, 0)),
+    ("empty rows", Descriptor(0, 0, 1, 0, 0, 0)),
+    ("pitch backwards", Descriptor(0, 0, 2, 1, -1, 1)),
+]
+
+
+@pytest.mark.parametrize("descriptor", [d for _, d in TOO_WIDE], ids=[name for name, _ in TOO_WIDE])
+@pytest.mark.parametrize("fold", [fold_read, lambda spec, d: fold_chain(spec, [d])], ids=["read", "write"])
+def test_a_field_is_never_narrowed(fold, descriptor):
+    """What 16 bits cannot hold is a hazard, in either direction."""
+    with pytest.raises(HazardError):
+        fold(DeviceSpec(), descriptor)
+
+
+def test_the_widest_fields_fit():
+    """65,535 is representable; the pitch of a single row does not matter."""
+    assert fold_read(DeviceSpec(), Descriptor(0, 0, 1, WIDE - 1, 1 << 40, 0)).payload_bytes == WIDE - 1
+    assert fold_read(DeviceSpec(), Descriptor(0, 0, 2, 1, WIDE - 1, 1)).pages == 2
+
+
+def test_a_write_that_overlaps_itself_is_a_hazard():
+    """Rows of a write may touch, not overlap."""
+    with pytest.raises(HazardError, match="overlaps itself"):
+        fold_chain(DeviceSpec(), [Descriptor(0, 0, 2, 64, 63, 64)])
+
+
+def test_a_chain_needs_a_descriptor():
+    """An empty chain is a hazard."""
+    with pytest.raises(HazardError):
+        fold_chain(DeviceSpec(), [])

@@ -13,6 +13,7 @@ from tessbed.scenarios.oracle import OracleCase
 from tests import oracle as literal
 from tests.geometries import name_of, random_geometries
 from tests.golden.by_hand import BY_HAND, ByHand
+from tests.golden.corners import CORNERS
 from tests.golden.realworld import REALWORLD, Recorded
 from tests.oracle import PREFILL, Geometry
 
@@ -54,6 +55,12 @@ def test_realworld(case: Recorded) -> None:
 def test_agrees_with_the_literal_oracle(geometry: Geometry) -> None:
     """Spans and bytes equal those of the byte-at-a-time walk."""
     assert oracle.required_bytes(case_of(geometry)) == (literal.input_bytes(geometry), literal.output_bytes(geometry))
+    agree(geometry)
+
+
+@pytest.mark.parametrize("geometry", CORNERS.values(), ids=list(CORNERS))
+def test_corners(geometry: Geometry) -> None:
+    """Larger and wider tensors, which take many blocks, agree too."""
     agree(geometry)
 
 

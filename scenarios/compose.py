@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tessbed.kernels import ChannelStorage, Contiguous, DType, MlaCBlocked, MlaTiled, Op, Plan, Strided
+from tessbed.kernels.ev74.fields import VERSION_MAJOR, VERSION_MINOR
 from tessbed.scenarios import inputs
 from tessbed.scenarios.admit import admit, representable
 from tessbed.scenarios.keys import SCENARIO
@@ -24,6 +25,10 @@ def compose(source: Source, folder: Path) -> Scenario:
     preset, device = _device(reader, values.get("device") or {})
     jobs = [_job(reader, ("jobs", index), job, device, folder) for index, job in enumerate(values.get("jobs", ()))]
     _unique_names(reader, values.get("jobs", ()))
+    firmware = _firmware(values.get("firmware") or {})
+    for job in jobs:
+        if job is not None and "ev74" in job.backends:
+            _held(reader, firmware, job)
     if reader.problems:
         raise ScenarioError(reader.problems)
     return Scenario(
@@ -32,7 +37,7 @@ def compose(source: Source, folder: Path) -> Scenario:
         seed=values["seed"],
         preset=preset,
         device=device,
-        firmware=_firmware(values["firmware"] or {}),
+        firmware=firmware,
         jobs=tuple(job for job in jobs if job is not None),
     )
 
@@ -63,6 +68,17 @@ def _blame_device(reader: Reader, error: SpecError) -> None:
 
 def _firmware(values: dict[str, Any]) -> FirmwareChoice:
     return FirmwareChoice(**{name: tuple(names) for name, names in values.items() if names is not None})
+
+
+def _held(reader: Reader, firmware: FirmwareChoice, job: Job) -> None:
+    """Blame the firmware for what the job needs of it; the runtime would refuse the job, there is no fallback."""
+    version = f"{VERSION_MAJOR}.{VERSION_MINOR}"
+    needs = {"ops": job.geometry.op.value, "dtypes": job.geometry.dtype.value, "packet_versions": version}
+    for key, need in needs.items():
+        held = getattr(firmware, key)
+        if held is not None and need not in held:
+            text = f"got {', '.join(held) or 'nothing'}, wanted {need} too"
+            reader.blame(("firmware", key), f"{text}: {path_text(('jobs', job.index))} needs it on EV74")
 
 
 def _unique_names(reader: Reader, jobs: list[dict[str, Any]]) -> None:
@@ -112,9 +128,7 @@ def _together(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
     if not layouts:
         reader.blame((*path, "tiled"), "missing, wanted tiled, or cblocked on detesscast", here)
     elif len(layouts) == 2:
-        reader.blame(
-            (*path, "cblocked"), "got tiled and cblocked, wanted one of them", _key(reader, (*path, "cblocked"))
-        )
+        _blame_key(reader, (*path, "cblocked"), "got tiled and cblocked, wanted one of them")
     target, fill = values.get("to"), values.get("int8_channel_padding")
     if op == "detesscast" and "to" in values and target is None:
         reader.blame((*path, "to"), 'missing, wanted "fp32" or "bf16": detesscast needs it', here)

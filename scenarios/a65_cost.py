@@ -1,0 +1,43 @@
+"""The A65's modelled duration, in ticks of the EV74's clock, so that one scenario can compare both backends.
+
+    ticks = call + tiles * tile + runs * run + ceil(bytes * ticks per KiB / 1024)
+
+A run is the channels of one pixel in one tile where they are contiguous, else one scalar. Where pixels lie densely side
+by side, a row of INT8 pixels, or of pixels with up to 3 channels, is one run. Bytes are those of the wider side. Tiles
+that travel in one conversion count once. Every cost is a guess, for a core near 1.4 GHz against ticks of 1 ns; none was
+measured on silicon. The data's moves are real, their duration on this machine is not used.
+"""
+
+from math import prod
+
+from tessbed.kernels import Plan
+from tessbed.kernels.a65.path import Channels, Move, RowPath, Traversal
+
+CALL_TICKS = 1500
+TILE_TICKS = 40
+RUN_TICKS = {Channels.CONTIGUOUS: 3, Channels.SCATTERED: 2}
+KIB_TICKS = {Move.COPY: 128, Move.SPLIT: 256, Move.JOIN: 256, Move.WIDEN: 192}
+
+
+def modelled_ticks(plan: Plan, path: RowPath) -> int:
+    """The duration of one checked call in ticks; 0 for an empty tensor."""
+    if plan.empty:
+        return 0
+    scalars = prod(plan.shape)
+    slices = prod(axis.extent for axis in plan.outer)
+    tiles = slices * sum(prod(entry.counts) for entry in plan.classes)
+    if path.traversal is Traversal.CHANNEL_ONLY and path.batched_tiles:
+        tiles -= path.batched_tiles - 1
+    runs = -(-scalars // _scalars_of_run(plan, path))
+    moved = scalars * max(plan.tiled_dtype.width, plan.linear_dtype.width)
+    return CALL_TICKS + tiles * TILE_TICKS + runs * RUN_TICKS[path.channels] + -(-moved * KIB_TICKS[path.move] // 1024)
+
+
+def _scalars_of_run(plan: Plan, path: RowPath) -> int:
+    """Scalars that one step of the row conversion takes on."""
+    if path.channels is Channels.SCATTERED:
+        return 1
+    whole = plan.c.tile == plan.c.extent
+    dense = whole and plan.w.stride_bytes == plan.c.extent * plan.linear_dtype.width
+    narrow = path.move is Move.COPY or plan.c.extent <= 3
+    return plan.c.tile * (plan.w.tile if dense and narrow else 1)

@@ -1,0 +1,116 @@
+"""Backends: one admitted plan on the A65 or on a simulated EV74, from input bytes to output bytes and ticks."""
+
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from tessbed.firmware_models.image import Composition, FirmwareImage
+from tessbed.kernels import Op, Plan
+from tessbed.kernels.a65 import detess, detesscast, tess
+from tessbed.kernels.a65.path import RowPath
+from tessbed.runtime.buffers import Buffer
+from tessbed.runtime.jobs import Job, JobResult
+from tessbed.runtime.runtime import Runtime
+from tessbed.scenarios.a65_cost import modelled_ticks
+from tessbed.scenarios.model import FirmwareChoice
+from tessbed.sim.device import Device
+from tessbed.sim.spec import DeviceSpec
+
+A65 = {Op.TESS: tess, Op.DETESS: detess, Op.DETESSCAST: detesscast}
+ALIGNMENT_BYTES = 64
+
+Bytes = NDArray[np.uint8]
+
+
+@attrs.frozen
+class BackendRun:
+    """What a backend made of a plan. `output` is the required span; ticks are modelled on A65, the device's on EV74.
+
+    `path` is the A65's row path; `result` and `job` are EV74's (None on the other backend).
+    """
+
+    output: Bytes
+    ticks: int
+    path: RowPath | None = None
+    result: JobResult | None = None
+    job: Job | None = None
+
+
+def storage(nbytes: int, prefill: int = 0) -> Bytes:
+    """Aligned host storage of exactly `nbytes`, full of `prefill`."""
+    raw = np.empty(nbytes + ALIGNMENT_BYTES, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT_BYTES
+    aligned = raw[start : start + nbytes]
+    aligned.fill(prefill)
+    return aligned
+
+
+def run_a65(plan: Plan, source: Bytes, prefill: int) -> BackendRun:
+    """Execute on the A65: for real, on this machine, in fresh output storage. `source` is the input's required span."""
+    backend = A65[plan.op]
+    prepared = backend.prepare(plan)
+    output = storage(plan.output.required_bytes, prefill)
+    backend.execute(prepared, [_view(source)], [_view(output)])
+    return BackendRun(output, modelled_ticks(prepared.plan, prepared.path), path=prepared.path)
+
+
+def _view(storage: Bytes) -> Bytes | None:
+    return storage if storage.size else None
+
+
+def image(choice: FirmwareChoice) -> FirmwareImage:
+    """The firmware image that holds what `choice` names."""
+    held: dict[str, Any] = {name: names for name, names in attrs.asdict(choice).items() if names is not None}
+    if "packet_versions" in held:
+        held["packet_versions"] = tuple(tuple(map(int, version.split("."))) for version in held["packet_versions"])
+    return FirmwareImage(Composition(**{name: tuple(names) for name, names in held.items()}))
+
+
+def ev74(spec: DeviceSpec, *, firmware: FirmwareImage | None = None, seed: int = 0, trace: bool = False) -> Runtime:
+    """A runtime on a fresh device. `seed` only moves data inside the moments that `data_movement` allows."""
+    return Runtime(Device(spec, firmware or FirmwareImage.full(), seed=seed, trace=trace))
+
+
+def run_on(
+    runtime: Runtime, plan: Plan, source: Buffer, target: Buffer, *, workers: int | None = None, name: str = ""
+) -> BackendRun:
+    """One job on a runtime that is there already. Raises what `Runtime.run` raises."""
+    buffers = ([None], [None]) if plan.empty else ([source], [target])
+    job = runtime.submit(plan, *buffers, workers=workers, name=name)
+    result = runtime.wait(job)
+    return BackendRun(target.host, result.device_ticks, result=result, job=job)
+
+
+def run_ev74(
+    plan: Plan,
+    source: Bytes,
+    prefill: int,
+    spec: DeviceSpec | None = None,
+    *,
+    firmware: FirmwareImage | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+) -> BackendRun:
+    """Run on a fresh EV74: packet, runtime, firmware, DMA. `source` is the input's required span."""
+    with (
+        ev74(spec or DeviceSpec(), firmware=firmware, seed=seed) as runtime,
+        input_buffer(runtime, plan) as lent,
+        output_buffer(runtime, plan, prefill) as taken,
+    ):
+        lent.host[:] = source
+        run = run_on(runtime, plan, lent, taken, workers=workers)
+        return attrs.evolve(run, output=run.output.copy())
+
+
+def input_buffer(runtime: Runtime, plan: Plan) -> Buffer:
+    """Storage for a plan's input, which the device may only read."""
+    port = plan.input
+    return runtime.allocate(port.required_bytes, name="input", alignment=port.alignment_bytes, writable=False)
+
+
+def output_buffer(runtime: Runtime, plan: Plan, prefill: int) -> Buffer:
+    """Storage for a plan's output, full of `prefill`."""
+    port = plan.output
+    return runtime.allocate(port.required_bytes, name="output", alignment=port.alignment_bytes, prefill=prefill)

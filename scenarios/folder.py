@@ -1,0 +1,169 @@
+"""The run folder: everything about a run, as files.
+
+scenario.toml        the scenario with every default spelled out; running it gives the same folder
+scenario.sha256      its hash, as `sha256sum --check` reads it
+stats.json           the run's document, with all that the device counted (versioned)
+report.md            the run for people
+events.jsonl         every move of every EV74 job, with its tick
+packets/00-NAME.bin  the bound packet of an EV74 job, and .txt, its disassembly
+transfers/00-NAME.csv  every DMA transfer of the job, ticks from its launch
+run.json             wall time, machine, versions: the only file that differs from run to run
+"""
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tessbed import __version__
+from tessbed.kernels.ev74.disasm import disassemble
+from tessbed.scenarios.model import to_values
+from tessbed.scenarios.report import SCHEMA_VERSION, document, exit_code, table
+from tessbed.scenarios.run import JobOutcome, Outcome, Run
+from tessbed.scenarios.toml_text import toml_text
+from tessbed.sim.stats import TransferRecord
+
+FILES = ("scenario.toml", "scenario.sha256", "stats.json", "report.md", "events.jsonl", "run.json")
+FOLDERS = ("packets", "transfers")
+
+
+@attrs.frozen
+class RunFolder:
+    """A folder that can be written to and holds nothing but, perhaps, an earlier run."""
+
+    path: Path
+
+    @classmethod
+    def open(cls, path: Path) -> "RunFolder":
+        """Make the folder. Raises OSError where that fails, or where it holds files that are no run's."""
+        path.mkdir(parents=True, exist_ok=True)
+        strangers = sorted(entry.name for entry in path.iterdir() if entry.name not in FILES + FOLDERS)
+        if strangers:
+            raise FileExistsError(0, f"holds {strangers[0]}, which is no file of a run: wanted a new folder", str(path))
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise PermissionError(13, "the folder can not be written to", str(path))
+        return cls(path)
+
+    def write(self, run: Run, seconds: float) -> None:
+        """Write all files, in place of those of an earlier run."""
+        for name in FOLDERS:
+            shutil.rmtree(self.path / name, ignore_errors=True)
+        for name, content in contents(run).items():
+            target = self.path / name
+            target.parent.mkdir(exist_ok=True)
+            target.write_bytes(content)
+        (self.path / "run.json").write_bytes(_json(machine(seconds)))
+
+
+def contents(run: Run) -> dict[str, bytes]:
+    """Every file but run.json: the same bytes for the same scenario, seed and version."""
+    scenario = toml_text(to_values(run.scenario)).encode()
+    digest = hashlib.sha256(scenario).hexdigest()
+    files = {
+        "scenario.toml": scenario,
+        "scenario.sha256": f"{digest}  scenario.toml\n".encode(),
+        "stats.json": _json(stats(run, digest)),
+        "report.md": report(run, digest).encode(),
+        "events.jsonl": "".join(f"{json.dumps(event)}\n" for event in events(run)).encode(),
+    }
+    for entry, outcome in _device_outcomes(run):
+        name = file_name(entry)
+        if outcome.run and outcome.run.result and outcome.run.result.stats:
+            files[f"packets/{name}.bin"] = outcome.run.result.packet
+            files[f"packets/{name}.txt"] = disassemble(outcome.run.result.packet).encode()
+            files[f"transfers/{name}.csv"] = _csv(outcome.run.result.stats.trace)
+    return files
+
+
+def stats(run: Run, digest: str) -> dict[str, Any]:
+    """The run's document, the hash of its scenario and the full statistics of every EV74 job."""
+    device = {
+        entry.job.name: _plain(outcome.run.result.stats)
+        for entry, outcome in _device_outcomes(run)
+        if outcome.run and outcome.run.result
+    }
+    return {**document(run), "tessbed": __version__, "scenario_sha256": digest, "device_stats": device}
+
+
+def report(run: Run, digest: str) -> str:
+    """The run for people, in Markdown."""
+    jobs = [
+        f"- `{entry.job.name}`: {entry.job.geometry.op.value} of {list(entry.job.plan.shape)}" for entry in run.jobs
+    ]
+    return "\n".join(
+        [
+            f"# {run.scenario.name}",
+            "",
+            *([run.scenario.about, ""] if run.scenario.about else []),
+            f"Scenario `{digest[:16]}`, seed {run.scenario.seed}, device `{run.scenario.preset}` with"
+            f" {run.scenario.device.workers} workers, tessbed {__version__}. Exit code {exit_code(run)}.",
+            "",
+            *jobs,
+            "",
+            "```text",
+            *table(run),
+            "```",
+            "",
+        ]
+    )
+
+
+def events(run: Run) -> Iterator[dict[str, Any]]:
+    """Every move of every EV74 job, in the order of ticks."""
+    for entry, outcome in _device_outcomes(run):
+        if outcome.run and outcome.run.job:
+            for tick, move, state in outcome.run.job.history:
+                yield {"tick": tick, "job": entry.job.name, "move": move.value, "state": state.value}
+
+
+def file_name(entry: JobOutcome) -> str:
+    """The job's number and its name, as far as it fits into a file name."""
+    return f"{entry.job.index:02}-{re.sub(r'[^A-Za-z0-9._-]+', '-', entry.job.name).strip('-.')[:60]}".rstrip("-")
+
+
+def machine(seconds: float) -> dict[str, Any]:
+    """What may differ between two runs of one scenario."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tessbed": __version__,
+        "wall_seconds": round(seconds, 3),
+        "machine": platform.platform(),
+        "cpus": os.cpu_count(),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "simpy": version("simpy"),
+        "arguments": sys.argv[1:],
+    }
+
+
+def _device_outcomes(run: Run) -> Iterator[tuple[JobOutcome, Outcome]]:
+    return ((entry, outcome) for entry in run.jobs for outcome in entry.outcomes if outcome.backend == "ev74")
+
+
+def _csv(trace: tuple[TransferRecord, ...]) -> bytes:
+    names = [field.name for field in attrs.fields(TransferRecord)]
+    lines = [",".join(names), *(",".join(str(getattr(record, name)) for name in names) for record in trace)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _plain(value: Any) -> Any:
+    """Statistics as JSON holds them; the trace has files of its own."""
+    if attrs.has(type(value)):
+        names = (field.name for field in attrs.fields(type(value)) if field.name != "trace")
+        return {name: _plain(getattr(value, name)) for name in names}
+    if isinstance(value, dict):
+        return {"/".join(map(str, k)) if isinstance(k, tuple) else str(k): _plain(v) for k, v in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=2) + "\n").encode()

@@ -1,0 +1,123 @@
+"""The report of a run: the JSON document, the table for a person, the exit code."""
+
+from typing import Any
+
+from tessbed.scenarios.run import JobOutcome, Outcome, Run
+from tessbed.scenarios.text_table import aligned
+from tessbed.sim.spec import to_mapping
+from tessbed.sim.stats import JobStats, Traffic
+
+SCHEMA_VERSION = 1
+ENGINE = "simpy"
+OK, FAILED, FAULT, HAZARD = 0, 1, 3, 4
+EXIT_CODES = {"fault": FAULT, "lost": FAULT, "hang": FAULT, "hazard": HAZARD, "lifetime": HAZARD, "not_run": FAULT}
+
+
+def exit_code(run: Run) -> int:
+    """0 ok, 1 a check failed, 3 the device had trouble, 4 a hazard or lifetime violation; the worst of all jobs."""
+    codes = [EXIT_CODES[o.trouble.kind] if o.trouble else OK if o.ok else FAILED for o in run.outcomes]
+    return max(codes)
+
+
+def document(run: Run) -> dict[str, Any]:
+    """The JSON document of `tessbed run --json`; docs/scenario.md says what each key means."""
+    scenario = run.scenario
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": scenario.name,
+        "verdict": "ok" if run.ok else "failed",
+        "engine": ENGINE,
+        "seed": scenario.seed,
+        "device": to_mapping(scenario.device),
+        "jobs": [_job(entry) for entry in run.jobs],
+    }
+
+
+def _job(entry: JobOutcome) -> dict[str, Any]:
+    geometry = entry.job.geometry
+    return {
+        "name": entry.job.name,
+        "op": geometry.op.value,
+        "dtype": geometry.dtype.value,
+        "shape": list(geometry.shape),
+        "input_bytes": entry.job.plan.input.required_bytes,
+        "results": {outcome.backend: _result(outcome) for outcome in entry.outcomes},
+    }
+
+
+def _result(outcome: Outcome) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "output_sha256": outcome.output_sha256,
+        "output_bytes": outcome.output_bytes,
+        "verified": outcome.verified,
+        "ticks": outcome.run.ticks if outcome.run else None,
+    }
+    if outcome.expected_sha256 is not None:
+        result["as_expected"] = outcome.ok
+    if outcome.mismatch:
+        result["mismatch"] = {"offset": outcome.mismatch.offset, "text": str(outcome.mismatch)}
+    if outcome.trouble:
+        result["trouble"] = {"kind": outcome.trouble.kind, "text": outcome.trouble.text}
+    if outcome.run and outcome.run.path:
+        path = outcome.run.path
+        result["path"] = f"{path.move.value} {path.channels.value} {path.traversal.value}"
+    if outcome.run and outcome.run.result:
+        result |= {"job_ticks": outcome.run.result.job_ticks, **_device_counts(outcome.run.result.stats)}
+    return result
+
+
+def _device_counts(stats: JobStats | None) -> dict[str, Any]:
+    """What the device counted; all zero where nothing was submitted."""
+    reads, writes = (stats.reads, stats.writes) if stats else (Traffic(), Traffic())
+    names = ("transfers", "descriptors", "payload_bytes", "port_bytes", "rmw_granules")
+    return {
+        "workers": stats.workers_launched if stats else 0,
+        **{name: {"read": getattr(reads, name), "write": getattr(writes, name)} for name in names},
+        "parts_ticks": dict(stats.parts) if stats else {},
+        "counts": dict(stats.counts) if stats else {},
+    }
+
+
+def table(run: Run) -> list[str]:
+    """The verdict and one line for each job and backend."""
+    rows = [_row(entry, outcome) for entry in run.jobs for outcome in entry.outcomes]
+    header = ("job", "op", "backend", "output bytes", "ticks", "job ticks", "bytes", "sha256")
+    lines = [run.scenario.name, "", *aligned(header, rows, numbers=(3, 4, 5))]
+    lines += ["", *_remarks(run)]
+    total, good = len(rows), sum(outcome.ok for outcome in run.outcomes)
+    verdict = f"ok: {good} of {total} results right, byte for byte" if run.ok else f"FAILED: {good} of {total} right"
+    return [*lines, verdict]
+
+
+def _row(entry: JobOutcome, outcome: Outcome) -> tuple[str, ...]:
+    done = outcome.run
+    return (
+        entry.job.name,
+        entry.job.geometry.op.value,
+        outcome.backend,
+        f"{outcome.output_bytes:,}",
+        f"{done.ticks:,}" if done else "-",
+        f"{done.result.job_ticks:,}" if done and done.result else "",
+        outcome.trouble.kind if outcome.trouble else "right" if outcome.ok else "WRONG",
+        (outcome.output_sha256 or "-")[:12],
+    )
+
+
+def _remarks(run: Run) -> list[str]:
+    """What the ticks are, and what went wrong, a line each."""
+    mhz = run.scenario.device.clock_mhz
+    lines = [f"ticks: the device's on ev74, modelled on a65; model ticks at {mhz} MHz, not calibrated on silicon"]
+    for entry in run.jobs:
+        for outcome in entry.outcomes:
+            lines += [f"{entry.job.name} on {outcome.backend}: {text}" for text in complaints(outcome)]
+    return [*lines, ""]
+
+
+def complaints(outcome: Outcome) -> list[str]:
+    """What is wrong with an outcome, in words."""
+    if outcome.trouble:
+        return [f"{outcome.trouble.kind}: {outcome.trouble.text}"]
+    texts = [str(outcome.mismatch)] if outcome.mismatch else []
+    if outcome.expected_sha256 not in (None, outcome.output_sha256):
+        texts.append(f"got sha256 {outcome.output_sha256}, the scenario expects {outcome.expected_sha256}")
+    return texts

@@ -1,0 +1,183 @@
+"""Run: takes an admitted scenario through its backends, one job after the other, and has the oracle judge every byte.
+
+All EV74 jobs of a scenario share one device and one runtime, so a kernel that is loaded stays loaded. A job's input is
+written once; the A65 reads it where the device will. What a device does wrong ends its job, never the scenario.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import attrs
+import numpy as np
+
+from tessbed.kernels import ChannelStorage, MlaCBlocked, Strided
+from tessbed.runtime.buffers import Buffer
+from tessbed.runtime.errors import JobFault, JobLost, LifetimeError, StateError
+from tessbed.runtime.runtime import Runtime
+from tessbed.scenarios import backends, inputs
+from tessbed.scenarios.backends import BackendRun, Bytes
+from tessbed.scenarios.model import Geometry, Job, Scenario
+from tessbed.scenarios.oracle import Mismatch, OracleCase, verify
+from tessbed.sim.errors import HangError, HazardError
+
+# What ends a job that went wrong on the simulated device, by kind.
+TROUBLES: dict[type[Exception], str] = {
+    JobFault: "fault",
+    JobLost: "lost",
+    HangError: "hang",
+    HazardError: "hazard",
+    LifetimeError: "lifetime",
+    StateError: "lifetime",
+}
+SPOILS_DEVICE = ("hang", "hazard", "lifetime")
+
+
+@attrs.frozen
+class Trouble:
+    """Why a job gave no output: fault, lost, hang, hazard, lifetime, or not_run behind one that spoilt the device."""
+
+    kind: str
+    text: str
+
+
+@attrs.frozen
+class Outcome:
+    """One job on one backend. `mismatch` is the first wrong byte; `run` has no output any more."""
+
+    backend: str
+    output_sha256: str | None
+    output_bytes: int
+    mismatch: Mismatch | None
+    expected_sha256: str | None
+    run: BackendRun | None
+    trouble: Trouble | None = None
+
+    @property
+    def verified(self) -> bool:
+        """True where the oracle has seen every byte and found it right."""
+        return self.trouble is None and self.mismatch is None
+
+    @property
+    def ok(self) -> bool:
+        """Verified, and as the scenario expects."""
+        return self.verified and self.expected_sha256 in (None, self.output_sha256)
+
+
+@attrs.frozen
+class JobOutcome:
+    """One job on all its backends."""
+
+    job: Job
+    outcomes: tuple[Outcome, ...]
+
+
+@attrs.frozen
+class Run:
+    """A scenario and what came of it."""
+
+    scenario: Scenario
+    jobs: tuple[JobOutcome, ...]
+
+    @property
+    def outcomes(self) -> Iterator[Outcome]:
+        """Every outcome, job by job."""
+        return (outcome for job in self.jobs for outcome in job.outcomes)
+
+    @property
+    def ok(self) -> bool:
+        """The verdict."""
+        return all(outcome.ok for outcome in self.outcomes)
+
+
+Progress = Callable[[Job, str], None]
+
+
+def run(scenario: Scenario, *, trace: bool = False, progress: Progress = lambda job, backend: None) -> Run:
+    """Run every job on its backends; `progress` hears of each before it starts. `trace` keeps every DMA transfer.
+
+    Raises BindingError, CapabilityError, HeapExhausted, OSError for what the caller must mend.
+    """
+    runtime = None
+    if any("ev74" in job.backends for job in scenario.jobs):
+        firmware = backends.image(scenario.firmware)
+        runtime = backends.ev74(scenario.device, firmware=firmware, seed=scenario.seed, trace=trace)
+    runner = Runner(scenario, runtime, progress)
+    done = Run(scenario, tuple(runner.run(job) for job in scenario.jobs))
+    if runtime and not runner.spoilt:
+        runtime.close()
+    return done
+
+
+@attrs.define
+class Runner:
+    """A scenario under way: the runtime that its EV74 jobs share, and what spoilt it."""
+
+    scenario: Scenario
+    runtime: Runtime | None
+    progress: Progress
+    spoilt: str | None = None
+
+    def run(self, job: Job) -> JobOutcome:
+        """The job on all its backends, with its input in memory once."""
+        with ExitStack() as stack:
+            lent: Buffer | None = None
+            if self.runtime and "ev74" in job.backends:
+                lent = stack.enter_context(backends.input_buffer(self.runtime, job.plan))
+            source = lent.host if lent else backends.storage(job.plan.input.required_bytes)
+            inputs.fill(source, job, self.scenario.seed)
+            return JobOutcome(job, tuple(self._on(backend, job, source, lent) for backend in job.backends))
+
+    def _on(self, backend: str, job: Job, source: Bytes, lent: Buffer | None) -> Outcome:
+        self.progress(job, backend)
+        if lent is None or self.runtime is None or backend == "a65":
+            return judge(backend, job, source, backends.run_a65(job.plan, source, job.output_prefill))
+        if self.spoilt:
+            return _troubled(job, Trouble("not_run", f"the device is spoilt since job {self.spoilt}"))
+        with backends.output_buffer(self.runtime, job.plan, job.output_prefill) as taken:
+            try:
+                done = backends.run_on(self.runtime, job.plan, lent, taken, workers=job.workers, name=job.name)
+            except tuple(TROUBLES) as error:
+                trouble = Trouble(
+                    next(kind for known, kind in TROUBLES.items() if isinstance(error, known)), str(error)
+                )
+                self.spoilt = job.name if trouble.kind in SPOILS_DEVICE else None
+                return _troubled(job, trouble)
+            return judge(backend, job, source, done)
+
+
+def judge(backend: str, job: Job, source: Bytes, done: BackendRun) -> Outcome:
+    """Hash the output and compare every byte of it with the oracle's."""
+    return Outcome(
+        backend=backend,
+        output_sha256=hashlib.sha256(done.output.data).hexdigest(),
+        output_bytes=done.output.size,
+        mismatch=verify(oracle_case(job.geometry), source, done.output, job.output_prefill),
+        expected_sha256=job.expected_sha256,
+        run=attrs.evolve(done, output=np.empty(0, np.uint8)),
+    )
+
+
+def _troubled(job: Job, trouble: Trouble) -> Outcome:
+    return Outcome("ev74", None, job.plan.output.required_bytes, None, job.expected_sha256, None, trouble)
+
+
+def oracle_case(geometry: Geometry) -> OracleCase:
+    """The geometry in the oracle's own words."""
+    layout = geometry.tiled
+    tiles: dict[str, Any]
+    if isinstance(layout, MlaCBlocked):
+        tiles = {"cblocked": (layout.tile_h, layout.tile_w, layout.tile_c)}
+    else:
+        padded = layout.channel_storage is ChannelStorage.PAD16
+        tiles = {"axes": layout.axes, "tile": layout.tile_shape, "pad16": padded}
+    return OracleCase(
+        op=geometry.op.value,
+        shape=geometry.shape,
+        dtype=geometry.dtype.value,
+        strides_bytes=geometry.linear.strides if isinstance(geometry.linear, Strided) else None,
+        to=geometry.to.value if geometry.to else None,
+        fill=geometry.int8_channel_padding or 0,
+        **tiles,
+    )

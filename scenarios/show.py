@@ -1,0 +1,78 @@
+"""Show: a scenario in words, and what each job comes down to: bytes, tiles, tile classes."""
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+from tessbed.kernels import MlaCBlocked, Plan, Strided
+from tessbed.scenarios.model import Job, Scenario
+from tessbed.sim.spec import load_preset, to_mapping
+
+
+def lines(scenario: Scenario) -> Iterator[str]:
+    """The scenario for a person."""
+    yield scenario.name
+    if scenario.about:
+        yield scenario.about
+    yield ""
+    yield f"seed    {scenario.seed}"
+    changes = list(_changes((), to_mapping(load_preset(scenario.preset)), to_mapping(scenario.device)))
+    yield f"device  {scenario.preset}, {'with ' + ', '.join(changes) if changes else 'as it is'}"
+    for job in scenario.jobs:
+        yield ""
+        yield from _job(job)
+
+
+def _changes(path: tuple[str, ...], before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    """What the scenario overrides in its preset."""
+    for name, value in after.items():
+        if isinstance(value, dict):
+            yield from _changes((*path, name), before[name], value)
+        elif value != before[name]:
+            yield f"{'.'.join((*path, name))} = {value} (preset: {before[name]})"
+
+
+def _job(job: Job) -> Iterator[str]:
+    geometry, plan = job.geometry, job.plan
+    scalars = geometry.dtype.value + (f" to {geometry.to.value}" if geometry.to else "")
+    yield f"[{job.index}] {job.name}: {geometry.op.value}, {scalars}, on {' and '.join(job.backends)}"
+    yield f"    shape   {list(geometry.shape)}{', empty: nothing is stored or submitted' if plan.empty else ''}"
+    yield f"    tiled   {_tiled(job)}"
+    yield f"    linear  {_linear(job)}"
+    if not plan.empty:
+        yield f"    tiles   {_tiles(plan)}"
+    yield f"    input   {plan.input.required_bytes:,} bytes, {_input(job)}"
+    yield f"    output  {plan.output.required_bytes:,} bytes, filled with {job.output_prefill:#04x} first"
+    if job.expected_sha256:
+        yield f"    expect  sha256 {job.expected_sha256}"
+
+
+def _tiled(job: Job) -> str:
+    layout = job.geometry.tiled
+    if isinstance(layout, MlaCBlocked):
+        return f"channel blocks, tile h {layout.tile_h}, w {layout.tile_w}, c {layout.tile_c}"
+    axes = [
+        f"{name} {extent} (axis {axis})"
+        for name, axis, extent in zip("dhwc", layout.axes, layout.tile_shape, strict=True)
+        if axis >= 0
+    ]
+    fill = job.geometry.int8_channel_padding
+    padding = f", padded channels hold {fill}" if fill is not None else ""
+    return f"{layout.channel_storage.value}, tile {', '.join(axes)}{padding}"
+
+
+def _linear(job: Job) -> str:
+    linear = job.geometry.linear
+    return f"strides of {list(linear.strides)} bytes" if isinstance(linear, Strided) else "dense, row-major"
+
+
+def _tiles(plan: Plan) -> str:
+    slices = prod(axis.extent for axis in plan.outer)
+    per_slice = sum(prod(entry.counts) for entry in plan.classes)
+    outer = f", in each of {slices:,} outer slices" if plan.outer else ""
+    kinds = len(plan.classes)
+    return f"{per_slice:,}{outer}, of {kinds} class{'es' * (kinds != 1)} (full and boundary)"
+
+
+def _input(job: Job) -> str:
+    return f"pattern {job.input.pattern}" if job.input.pattern else f"from {job.input.written}"

@@ -1,0 +1,39 @@
+"""TOML text: writes the values of a scenario as a file that reads back as the same values."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def toml_text(values: Mapping[str, Any]) -> str:
+    """Plain values first, then tables, then lists of tables; small tables inside a table of a list stay on one line."""
+    lines = [f"{name} = {_inline(value)}" for name, value in values.items() if not _is_table(value)]
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            lines += _section(name, value)
+        elif _is_table(value):
+            for item in value:
+                lines += ["", f"[[{name}]]", *(f"{key} = {_inline(inner)}" for key, inner in item.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _section(name: str, table: Mapping[str, Any]) -> list[str]:
+    lines = ["", f"[{name}]"]
+    lines += [f"{key} = {_inline(value)}" for key, value in table.items() if not isinstance(value, Mapping)]
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            lines += _section(f"{name}.{key}", value)
+    return lines
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, list) and bool(value) and isinstance(value[0], Mapping))
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_inline(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    # A JSON string, number or boolean is the TOML one too, but for DEL, which TOML wants escaped.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,76 @@
+"""`tessbed run`: runs a scenario on its backends and checks every byte."""
+
+import json
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import click
+
+from tessbed.scenarios.library import load
+from tessbed.scenarios.model import Job, Scenario
+from tessbed.scenarios.report import document, exit_code, table
+from tessbed.scenarios.run import Run, run
+from tessbed.verbs.options import colour, json_option, quiet_option, say, scenario_arguments
+from tessbed.verbs.options import command as verb
+
+HELP = """Run SCENARIO (a file, or a name that `tessbed list` shows) and check every byte with an independent oracle.
+
+Exit code: 0 ok, 1 a check failed, 2 invalid input, 3 a device fault or hang, 4 a hazard or lifetime violation."""
+
+
+@verb("run", HELP)
+@scenario_arguments
+@click.option("-o", "--output", metavar="DIR", type=click.Path(path_type=Path), help="Write the run folder.")
+@json_option
+@quiet_option
+def command(
+    file: str, settings: tuple[str, ...], seed: int | None, output: Path | None, as_json: bool, quiet: bool
+) -> int:
+    """The run's document or table on stdout; returns the exit code."""
+    scenario = load(file, settings, seed)
+    folder = None
+    if output is not None:
+        from tessbed.scenarios.folder import RunFolder
+
+        folder = RunFolder.open(output)
+    began = perf_counter()
+    done = _watched(scenario, trace=folder is not None, quiet=quiet or as_json)
+    if folder is not None:
+        folder.write(done, perf_counter() - began)
+        say(f"wrote {output}", quiet=quiet)
+    _print(done, as_json)
+    return exit_code(done)
+
+
+def _watched(scenario: Scenario, *, trace: bool, quiet: bool) -> Run:
+    """Run with a progress bar, where a terminal watches and there is something to wait for."""
+    steps = sum(len(job.backends) for job in scenario.jobs)
+    shown = not quiet and steps > 1 and sys.stderr.isatty()
+    bar: Any = click.progressbar(length=steps, file=sys.stderr, item_show_func=_label) if shown else None
+    with bar or nullcontext():
+        begun = 0
+
+        def progress(job: Job, backend: str) -> None:
+            nonlocal begun
+            if bar:
+                bar.update(min(begun, 1), f"{job.name} on {backend}")
+                begun += 1
+
+        return run(scenario, trace=trace, progress=progress)
+
+
+def _label(item: Any) -> str | None:
+    return item
+
+
+def _print(done: Run, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(document(done), indent=2))
+        return
+    *lines, verdict = table(done)
+    for line in lines:
+        click.echo(line)
+    click.echo(click.style(verdict, fg="green" if done.ok else "red", bold=True) if colour() else verdict)

@@ -1,11 +1,13 @@
 """The allocator: storage at device addresses, mapped for every device; knows all that lives, so it can report leaks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import attrs
 import numpy as np
 
 from tessbed.runtime.buffers import EXPORT, Allocation, Buffer, View
+from tessbed.runtime.cache import Cache
+from tessbed.runtime.coherency import Coherency, Finding, Policy, refuse
 from tessbed.runtime.errors import LifetimeError, SubmitError
 from tessbed.runtime.heap import PAGE_BYTES, Heap, page_round
 from tessbed.runtime.provenance import caller
@@ -46,6 +48,7 @@ class Allocator:
 
     memories: tuple[DeviceMemory, ...]
     heaps: dict[str, Heap]
+    report: Callable[[Finding], None] | None = refuse
     _mappings: dict[Allocation, tuple[tuple[DeviceMemory, Mapping], ...]] = attrs.field(factory=dict, init=False)
     _parents: dict[Allocation, Allocation] = attrs.field(factory=dict, init=False)
     _heap_of: dict[Allocation, Heap] = attrs.field(factory=dict, init=False)
@@ -59,15 +62,21 @@ class Allocator:
         prefill: int = DIRTY,
         writable: bool = True,
         heap: str = "device",
+        policy: Policy = Policy.UNCACHED,
     ) -> Buffer:
         """`nbytes` of storage full of `prefill`, at a multiple of `alignment`, mapped where the device can see it.
 
-        `writable` is what the device may do. Raises HeapExhausted, SubmitError for senseless sizes.
+        `writable` is what the device may do. A cached buffer takes its size twice: the CPU's lines are a copy.
+        Raises HeapExhausted, SubmitError for senseless sizes.
         """
         _check_size(nbytes, alignment)
         place = self._heap(heap)
         address = place.take(nbytes, alignment)
-        return self._adopt(place, address, nbytes, pages(nbytes, prefill), name, writable)
+        buffer = self._adopt(place, address, nbytes, pages(nbytes, prefill), name, writable)
+        if policy is not Policy.UNCACHED:
+            allocation = buffer.allocation
+            allocation.coherency = Coherency(allocation.name, policy, Cache(allocation.storage), self.report)
+        return buffer
 
     def export(self, view: View) -> Handle:
         """A handle on the view's storage that keeps it alive; give it to another runtime's `adopt`."""
@@ -88,6 +97,7 @@ class Allocator:
         buffer = self._adopt(place, address, allocation.nbytes, allocation.storage, label, allocation.writable)
         allocation.hold(EXPORT)
         self._parents[buffer.allocation] = allocation
+        buffer.allocation.coherency = allocation.coherency
         return buffer.view(handle.offset, handle.length)
 
     @property

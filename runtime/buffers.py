@@ -14,6 +14,8 @@ import attrs
 import numpy as np
 
 from tessbed.kernels.errors import BindingError
+from tessbed.runtime.coherency import Coherency
+from tessbed.runtime.cpu import CpuSide
 from tessbed.runtime.errors import LifetimeError
 from tessbed.runtime.provenance import caller
 
@@ -36,6 +38,7 @@ class Allocation:
     mapped: bool
     made_at: str
     release: Callable[["Allocation"], None]
+    coherency: Coherency | None = None
     references: Counter[str] = attrs.field(factory=Counter, init=False)
     freed: bool = attrs.field(default=False, init=False)
 
@@ -92,8 +95,10 @@ class Buffer:
 
     @property
     def host(self) -> np.ndarray:
-        """The storage itself, 1-D uint8 of `capacity` bytes: what the device sees, without any CPU cache."""
+        """The storage itself, 1-D uint8 of `capacity` bytes: what the device sees. For uncached buffers."""
         allocation = self.live("host")
+        if allocation.coherency is not None:
+            allocation.coherency.check_bypass()
         return allocation.storage[: allocation.nbytes]
 
     @property
@@ -109,6 +114,11 @@ class Buffer:
             text = f"got {length} bytes at offset {offset}, wanted them inside the buffer's {capacity} bytes"
             raise BindingError("view", f"buffer {self.name!r}", text)
         return View(self, offset, length)
+
+    @property
+    def cpu(self) -> CpuSide:
+        """The bytes as the CPU sees them, as `View.cpu`."""
+        return self.view().cpu
 
     def share(self) -> "Buffer":
         """Another handle on the same storage, to be closed on its own."""
@@ -153,6 +163,12 @@ class View:
     def host(self) -> np.ndarray:
         """The bytes themselves, 1-D uint8, as `Buffer.host`."""
         return self.buffer.host[self.offset : self.offset + self.length]
+
+    @property
+    def cpu(self) -> CpuSide:
+        """The bytes as the CPU sees them, through its cache where the buffer is cached."""
+        allocation = self.buffer.live("cpu")
+        return CpuSide(allocation.storage, allocation.coherency, self.offset, self.offset + self.length)
 
     def view(self, offset: int = 0, length: int | None = None) -> "View":
         """A part of this view, as `Buffer.view`, but bounded by this view."""

@@ -37,7 +37,8 @@ class JobResult:
 class Job:
     """A job. `cookie` is its number, unique in its runtime; 0 for one that was never submitted.
 
-    `history` is every move with its tick and the state it led to. `late` is True when its record came after a timeout.
+    `after` are the jobs that must end well before it starts. `history` is every move with its tick and the state it
+    led to. `late` is True when its record came after a timeout.
     """
 
     cookie: int
@@ -80,6 +81,7 @@ class Job:
         self.history.append((tick, move, self._state))
         if self.final:
             self.final_tick = tick
+            self.after = ()
             self.owners.release()
             callbacks, self._callbacks = self._callbacks, []
             for callback in callbacks:

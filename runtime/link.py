@@ -23,12 +23,13 @@ class Link:
     interrupt: Callable[["Link", int], None]
     depth: int = 1
     jobs: list[Job] = attrs.field(factory=list, init=False)
+    resetting: bool = attrs.field(default=False, init=False)
     stats: dict[int, JobStats] = attrs.field(factory=dict, init=False)
 
     @property
     def room(self) -> int:
-        """How many more jobs it takes."""
-        return self.depth - len(self.jobs)
+        """How many more jobs it takes; none while it is reset."""
+        return 0 if self.resetting else self.depth - len(self.jobs)
 
     def ring(self, job: Job, workers: int | None) -> None:
         """Hand the job to the device: from here on the device may touch its buffers."""

@@ -17,38 +17,56 @@ from simpy.core import EmptySchedule
 from tessbed.kernels.plan import Plan
 from tessbed.runtime import binding, capability
 from tessbed.runtime.allocator import DIRTY, Allocator, Handle, Leak, device_heap
-from tessbed.runtime.buffers import Buffer, View, as_view
+from tessbed.runtime.buffers import Allocation, Buffer, View, as_view
+from tessbed.runtime.coherency import Finding, Policy, refuse
 from tessbed.runtime.control import ControlPool
-from tessbed.runtime.errors import GranuleConflict, JobCancelled, JobLost, SubmitError
+from tessbed.runtime.errors import JobCancelled, JobLost, SubmitError
 from tessbed.runtime.jobs import OK, Job, JobResult
 from tessbed.runtime.link import Link
 from tessbed.runtime.owners import Owned
 from tessbed.runtime.prepared import Prepared, prepare
 from tessbed.runtime.queues import Queue
+from tessbed.runtime.recovery import Recovery
 from tessbed.runtime.scheduler import Scheduler
-from tessbed.runtime.spans import Footprint, Span, conflict
+from tessbed.runtime.spans import Footprint
 from tessbed.runtime.states import Move, State
+from tessbed.runtime.submission import Order, Submitter, Touch
 from tessbed.runtime.trouble import job_fault
+from tessbed.runtime.watchdog import Watchdog
 from tessbed.sim.device import Device
 from tessbed.sim.errors import HangError
 
-Ports = Sequence[View | Buffer]
+Ports = Sequence[View | Buffer | None]
+CHECKERS = ("raise", "report", "off")
+
+
+def _as_devices(given: Device | Sequence[Device]) -> tuple[Device, ...]:
+    return (given,) if isinstance(given, Device) else tuple(given)
+
+
+def _granule_bytes(devices: Sequence[Device]) -> int:
+    """The widest write granule, 1 where all have byte strobes."""
+    return max(1 if device.spec.byte_strobes else device.spec.write_granule_bytes for device in devices)
 
 
 @attrs.define(eq=False)
 class Runtime:
     """Everything the host does for `devices` (one, or a sequence on one environment).
 
-    `depth` is the number of jobs that a device holds at a time. Close the runtime, or use it in a `with` statement.
+    `depth` is the number of jobs that a device holds at a time. `checker` is what becomes of a coherency finding:
+    "raise", "report" (it joins `findings`) or "off". `auto_reset` resets a device as soon as a job of it is lost.
+    Close the runtime, or use it in a `with` statement.
     """
 
-    devices: tuple[Device, ...] = attrs.field(
-        converter=lambda given: (given,) if isinstance(given, Device) else tuple(given)
-    )
+    devices: tuple[Device, ...] = attrs.field(converter=_as_devices)
     depth: int = attrs.field(default=1, kw_only=True)
+    checker: str = attrs.field(default="raise", kw_only=True, validator=attrs.validators.in_(CHECKERS))
+    auto_reset: bool = attrs.field(default=True, kw_only=True)
+    findings: list[Finding] = attrs.field(factory=list, init=False)
     allocator: Allocator = attrs.field(init=False)
-    control: ControlPool = attrs.field(init=False)
     scheduler: Scheduler = attrs.field(init=False)
+    recovery: Recovery = attrs.field(init=False)
+    submitter: Submitter = attrs.field(init=False)
     default_queue: Queue = attrs.field(init=False)
     closed: bool = attrs.field(default=False, init=False)
 
@@ -56,11 +74,14 @@ class Runtime:
         if not self.devices or any(device.env is not self.env for device in self.devices):
             raise SubmitError("devices", "Runtime", "wanted one device, or several that share one environment")
         memories = tuple(device.memory for device in self.devices)
-        self.allocator = Allocator(memories, {"device": device_heap(memories)})
-        self.control = ControlPool(self.allocator)
+        report = {"raise": refuse, "report": self.findings.append, "off": None}[self.checker]
+        self.allocator = Allocator(memories, {"device": device_heap(memories)}, report)
         self.scheduler = Scheduler(self.env)
         links = (Link(i, device, self.scheduler.interrupt, self.depth) for i, device in enumerate(self.devices))
         self.scheduler.links = tuple(links)
+        self.recovery = Recovery(self.scheduler, self.auto_reset)
+        self.scheduler.watch = Watchdog(self.scheduler, self.recovery.quarantined).watch
+        self.submitter = Submitter(ControlPool(self.allocator), self.scheduler, _granule_bytes(self.devices))
         self.default_queue = self.queue("default", capacity=64)
 
     @property
@@ -73,9 +94,17 @@ class Runtime:
         """The tick it is."""
         return self.scheduler.now
 
-    def queue(self, name: str, *, capacity: int = 16, priority: int = 0) -> Queue:
+    def queue(
+        self,
+        name: str,
+        *,
+        capacity: int = 16,
+        priority: int = 0,
+        timeout_ticks: int | None = None,
+        grace_ticks: int = 0,
+    ) -> Queue:
         """A new queue, for one client."""
-        self.scheduler.queues.append(Queue(name, capacity, priority))
+        self.scheduler.queues.append(Queue(name, capacity, priority, timeout_ticks, grace_ticks))
         return self.scheduler.queues[-1]
 
     def allocate(
@@ -87,10 +116,11 @@ class Runtime:
         prefill: int = DIRTY,
         writable: bool = True,
         heap: str = "device",
+        policy: Policy = Policy.UNCACHED,
     ) -> Buffer:
         """A buffer of `nbytes` full of `prefill`, mapped for every device. See `Allocator.allocate`."""
         return self.allocator.allocate(
-            nbytes, name=name, alignment=alignment, prefill=prefill, writable=writable, heap=heap
+            nbytes, name=name, alignment=alignment, prefill=prefill, writable=writable, heap=heap, policy=policy
         )
 
     def export(self, port: View | Buffer) -> Handle:
@@ -104,55 +134,64 @@ class Runtime:
     def submit(
         self,
         plan: Plan | Prepared,
-        inputs: Sequence[View | Buffer | None],
-        outputs: Sequence[View | Buffer | None],
-        *,
-        queue: Queue | None = None,
-        after: Sequence[Job] = (),
-        workspace: Ports = (),
-        workers: int | None = None,
-        name: str = "",
-    ) -> Job:
-        """Submit one operation; the job's owners are held until it is final. An empty plan ends at once.
-
-        Raises BindingError, CapabilityError, NotRepresentable, GranuleConflict, QueueFull; then nothing has happened.
-        """
-        prepared = plan if isinstance(plan, Prepared) else prepare(plan)
-        sources, targets = binding.bind(prepared.plan, inputs, outputs)
-        if prepared.packet is None:
-            return self._skip(name, queue)
-        for device in self.devices:
-            capability.check(capability.composition(device.firmware), (prepared.needs,))
-        raw = prepared.packet.bind(sources[0].address, targets[0].address).raw
-        reads = (binding.accessed(sources[0], prepared.plan.input),)
-        writes = (binding.accessed(targets[0], prepared.plan.output),)
-        owners = {"prepared": (prepared,), "inputs": sources, "outputs": targets, "workspace": workspace}
-        return self._submit(raw, self._footprint(reads, writes), owners, queue, after, workers, name)
-
-    def submit_packet(
-        self,
-        raw: bytes,
         inputs: Ports,
         outputs: Ports,
         *,
         queue: Queue | None = None,
         after: Sequence[Job] = (),
+        workspace: Sequence[View | Buffer] = (),
         workers: int | None = None,
+        timeout_ticks: int | None = None,
+        name: str = "",
+    ) -> Job:
+        """Submit one operation; the job's owners are held until it is final. An empty plan ends at once.
+
+        Raises BindingError, CapabilityError, NotRepresentable, CoherencyError, GranuleConflict, QueueFull, and then
+        nothing has happened.
+        """
+        prepared = plan if isinstance(plan, Prepared) else prepare(plan)
+        sources, targets = binding.bind(prepared.plan, inputs, outputs)
+        if prepared.packet is None:
+            return self._skip(name, queue or self.default_queue)
+        for device in self.devices:
+            capability.check(capability.composition(device.firmware), (prepared.needs,))
+        raw = prepared.packet.bind(sources[0].address, targets[0].address).raw
+        touches = [Touch.of(view, prepared.plan.input.required_bytes, written=False) for view in sources]
+        touches += [Touch.of(view, prepared.plan.output.required_bytes, written=True) for view in targets]
+        owners = {
+            "prepared": (prepared,),
+            "inputs": _allocations(sources),
+            "outputs": _allocations(targets),
+            "workspace": _allocations([as_view(port) for port in workspace]),
+        }
+        order = Order(queue or self.default_queue, tuple(after), workers, timeout_ticks, name)
+        return self._submit(raw, touches, owners, order)
+
+    def submit_packet(
+        self,
+        raw: bytes,
+        inputs: Sequence[View | Buffer],
+        outputs: Sequence[View | Buffer],
+        *,
+        queue: Queue | None = None,
+        after: Sequence[Job] = (),
+        workers: int | None = None,
+        timeout_ticks: int | None = None,
         name: str = "",
     ) -> Job:
         """Submit packet bytes as they are, valid or not: the device judges them. Whole views count as accessed."""
         sources, targets = tuple(map(as_view, inputs)), tuple(map(as_view, outputs))
-        reads, writes = (
-            tuple(Span(view.address, view.address + view.length) for view in views) for views in (sources, targets)
-        )
-        owners = {"inputs": sources, "outputs": targets}
-        return self._submit(raw, self._footprint(reads, writes), owners, queue, after, workers, name)
+        touches = [Touch.of(view, view.length, written=False) for view in sources]
+        touches += [Touch.of(view, view.length, written=True) for view in targets]
+        owners = {"inputs": _allocations(sources), "outputs": _allocations(targets)}
+        order = Order(queue or self.default_queue, tuple(after), workers, timeout_ticks, name)
+        return self._submit(raw, touches, owners, order)
 
     def run(
         self,
         plan: Plan | Prepared,
-        inputs: Sequence[View | Buffer | None],
-        outputs: Sequence[View | Buffer | None],
+        inputs: Ports,
+        outputs: Ports,
         *,
         workers: int | None = None,
         name: str = "",
@@ -182,6 +221,10 @@ class Runtime:
         """End a job that has not started. Raises StateError for one that has."""
         self.scheduler.cancel(job)
 
+    def reset(self, device: int = 0) -> None:
+        """Reset a device by its index: its jobs end as recovered once the reset is confirmed, the queues go on."""
+        self.recovery.reset(self.scheduler.links[device])
+
     def step(self) -> None:
         """Let the next event happen. Raises HangError when there is none, with who waits for what."""
         try:
@@ -198,7 +241,7 @@ class Runtime:
                     self.scheduler.cancel(job, "its runtime was closed")
             while self.scheduler.on_device():
                 self.step()
-            self.control.close()
+            self.submitter.control.close()
             self.closed = True
         return self.allocator.leaks
 
@@ -209,70 +252,20 @@ class Runtime:
         if kind is None:
             self.close()
 
-    def _skip(self, name: str, queue: Queue | None) -> Job:
-        job = Job(0, name, b"", Footprint((), (), ()), queue or self.default_queue)
+    def _submit(self, raw: bytes, touches: Sequence[Touch], owners: Mapping[str, Sequence[Owned]], order: Order) -> Job:
+        if self.closed:
+            raise SubmitError("closed", "submit", "this runtime is closed")
+        return self.submitter.submit(raw, touches, owners, order)
+
+    def _skip(self, name: str, queue: Queue) -> Job:
+        job = Job(0, name, b"", Footprint(), queue)
         job.outcome = OK
         job.move(Move.SKIP, self.now)
         return job
 
-    def _footprint(self, reads: tuple[Span, ...], writes: tuple[Span, ...]) -> Footprint:
-        units = (1 if spec.byte_strobes else spec.write_granule_bytes for spec in (d.spec for d in self.devices))
-        unit = max(units)
-        return Footprint(reads, writes, tuple(span.widened(unit) for span in writes))
 
-    def _submit(
-        self,
-        raw: bytes,
-        footprint: Footprint,
-        owners: Mapping[str, Sequence[Prepared | View | Buffer]],
-        queue: Queue | None,
-        after: Sequence[Job],
-        workers: int | None,
-        name: str,
-    ) -> Job:
-        queue = queue or self.default_queue
-        if self.closed:
-            raise SubmitError("closed", "submit", "this runtime is closed")
-        queue.check_room()
-        self._check_conflicts(name, footprint, after)
-        control = self.control.take()
-        self.scheduler.issued += 1
-        job = Job(self.scheduler.issued, name, raw, footprint, queue, tuple(after), control=control)
-        try:
-            control.load(raw)
-            job.owners.hold("packet", (control,))
-            for role, things in owners.items():
-                job.owners.hold(role, (_owned(thing) for thing in things))
-        except Exception:
-            job.owners.release()
-            raise
-        job.move(Move.BIND, self.now)
-        self.scheduler.submit(job, workers)
-        return job
-
-    def _check_conflicts(self, name: str, footprint: Footprint, after: Sequence[Job]) -> None:
-        ordered = _ancestors(after)
-        for other in self.scheduler.live.values():
-            if other not in ordered and (found := conflict(footprint, other.footprint)):
-                words, mine, theirs = found
-                text = f"this job and {other} {words} {mine} and {theirs}; submit it with after=[that job]"
-                raise GranuleConflict("granule_conflict", f"job {name!r}", text)
-
-
-def _owned(thing: Prepared | View | Buffer) -> Owned:
-    return thing if isinstance(thing, Prepared) else as_view(thing).buffer.live("submission")
-
-
-def _ancestors(jobs: Sequence[Job]) -> list[Job]:
-    """The jobs and all that they come after."""
-    found: list[Job] = []
-    todo = list(jobs)
-    while todo:
-        job = todo.pop()
-        if job not in found:
-            found.append(job)
-            todo.extend(job.after)
-    return found
+def _allocations(ports: Sequence[View]) -> tuple[Allocation, ...]:
+    return tuple(view.buffer.live("submission") for view in ports)
 
 
 def _stuck(job: Job) -> str:

@@ -7,7 +7,7 @@ device fault).
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import attrs
 from simpy import Environment
@@ -44,11 +44,12 @@ NOTICES = {
 class Scheduler:
     """The queues, the links to the devices, and the jobs that are not final.
 
-    `workers` holds the grid asked for, by cookie.
+    `workers` holds the grid asked for, by cookie; `watch` hears of each job that is now the oldest on its device.
     """
 
     env: Environment
     links: tuple[Link, ...] = ()
+    watch: Callable[[Link, Job], None] = attrs.field(default=lambda link, job: None, init=False)
     queues: list[Queue] = attrs.field(factory=list, init=False)
     live: dict[int, Job] = attrs.field(factory=dict, init=False)
     workers: dict[int, int | None] = attrs.field(factory=dict, init=False)
@@ -61,6 +62,11 @@ class Scheduler:
     def now(self) -> int:
         """The tick it is."""
         return int(self.env.now)
+
+    def next_cookie(self) -> int:
+        """A number that no job of this runtime has had; never 0."""
+        self.issued += 1
+        return self.issued
 
     def submit(self, job: Job, workers: int | None = None) -> None:
         """Put a bound job into its queue and start what can start. Raises QueueFull."""
@@ -110,7 +116,10 @@ class Scheduler:
         job.record, job.stats = record, link.stats.pop(job.cookie, None)
         good = record.completion.status == 0
         job.outcome = OK if good else status_name(record.completion.status)
+        oldest = link.jobs[0] is job
         link.jobs.remove(job)
+        if oldest and link.jobs:
+            self.watch(link, link.jobs[0])
         job.move(Move.COMPLETE if good else Move.FAULT, self.now)
         job.queue.retire(self.now)
         self.pump()
@@ -143,6 +152,8 @@ class Scheduler:
         job.move(Move.START, self.now)
         self.starts += 1
         link.ring(job, self.workers[job.cookie])
+        if link.jobs[0] is job:
+            self.watch(link, job)
 
     def _forget(self, job: Job) -> None:
         del self.live[job.cookie], self.workers[job.cookie]

@@ -25,15 +25,15 @@ class Span(NamedTuple):
 
 
 class Footprint(NamedTuple):
-    """What a job touches: the bytes it reads, the bytes it writes, and the writes widened to what it rewrites.
+    """What a job touches: the bytes it reads, the bytes it writes, and the writes widened to what is rewritten.
 
     A device without byte strobes rewrites whole write granules, and a CPU cache cleans whole lines. So two jobs
     that write different bytes of one granule lose bytes, though their spans are disjoint.
     """
 
-    reads: tuple[Span, ...]
-    writes: tuple[Span, ...]
-    rewrites: tuple[Span, ...]
+    reads: tuple[Span, ...] = ()
+    writes: tuple[Span, ...] = ()
+    rewrites: tuple[Span, ...] = ()
 
 
 def conflict(mine: Footprint, other: Footprint) -> tuple[str, Span, Span] | None:

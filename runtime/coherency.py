@@ -1,0 +1,180 @@
+"""Coherency: whose turn it is to touch a buffer, and the checker that names the call that was forgotten.
+
+A cached buffer is handed to the device at submission and handed back when its job is final. Before the hand-over the
+CPU must have cleaned every line that it wrote, of inputs and of outputs: a dirty line of an output would fall over
+the device's bytes later. After the hand-back the CPU must invalidate before it looks, because it may hold old lines.
+In between it may only read what the device only reads.
+
+The checker keeps its own facts, apart from the cache's flags: what the CPU wrote since its last clean, what a device
+wrote since the last invalidate, what is in flight. So its verdict does not depend on which lines happened to be
+evicted or held: a race that passes by luck is named all the same. Without the checker nothing is refused, and stale
+bytes are really there.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+
+import attrs
+import numpy as np
+
+from tessbed.runtime.cache import LINE_BYTES, Cache, lines
+from tessbed.runtime.provenance import caller
+
+
+class Policy(Enum):
+    """How the CPU reaches a buffer: past its cache; through it, bracketed by begin and end; through it, by hand."""
+
+    UNCACHED = "uncached"
+    CACHED = "cached"
+    CACHED_MANUAL = "cached_manual"
+
+
+class Access(Enum):
+    """What the CPU is about to do between begin and end."""
+
+    READ = "read"
+    WRITE = "write"
+    READ_WRITE = "read_write"
+
+
+FINDINGS = {
+    "missing_flush": "the device may see old bytes: flush (end CPU access) before submission",
+    "missing_output_flush": "a dirty line will fall over the device's output: flush (end CPU access) before submission",
+    "missing_invalidate": "the CPU may hold old lines: invalidate (begin CPU access) after the job and before reading",
+    "wrong_invalidate": "invalidate cleans first, so dirty lines fall over the device's output; flush before the job",
+    "wrong_flush": "cleaning now puts dirty CPU lines over what the device wrote; flush before the job",
+    "access_in_flight": "a job is using these bytes: wait for it first",
+    "missing_begin": "CPU access that no begin has announced, for reading or for writing as the case may be",
+    "missing_end": "CPU access is still open: end it first",
+    "cache_bypassed": "`.host` is DRAM, past the CPU's cache: use `.cpu`, or allocate uncached",
+}
+
+
+@attrs.frozen
+class Finding:
+    """One broken rule: a key of FINDINGS, the buffer, the bytes at stake [start, end) inside it, and where."""
+
+    kind: str
+    buffer: str
+    start: int
+    end: int
+    at: str
+
+    def __str__(self) -> str:
+        stake = f"{self.end - self.start} bytes at stake, {self.start} to {self.end}"
+        return f"{self.kind}: buffer {self.buffer!r}, {stake} (at {self.at}): {FINDINGS[self.kind]}"
+
+
+class CoherencyError(RuntimeError):
+    """A finding of the checker, raised before the wrong access has any effect."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(str(finding))
+        self.finding = finding
+
+
+def refuse(finding: Finding) -> None:
+    """The strict checker: every finding is an error."""
+    raise CoherencyError(finding)
+
+
+@attrs.define(eq=False)
+class Coherency:
+    """The coherency state of one cached allocation. Spans are byte offsets [start, end) inside it.
+
+    `report` receives findings: `refuse` raises, a list's `append` collects, None switches the checker off.
+    """
+
+    name: str
+    policy: Policy
+    cache: Cache
+    report: Callable[[Finding], None] | None
+    _cpu_wrote: np.ndarray = attrs.field(init=False)
+    _device_wrote: np.ndarray = attrs.field(init=False)
+    _device_reads: np.ndarray = attrs.field(init=False)
+    _device_writes: np.ndarray = attrs.field(init=False)
+    _open: Access | None = attrs.field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        count = self.cache.valid.size
+        self._cpu_wrote, self._device_wrote = np.zeros(count, bool), np.zeros(count, bool)
+        self._device_reads, self._device_writes = np.zeros(count, np.int32), np.zeros(count, np.int32)
+
+    def read(self, start: int, end: int) -> np.ndarray:
+        """What the CPU sees of [start, end), read-only, without a copy."""
+        self._check_open(start, end, Access.READ)
+        self._find("access_in_flight", self._device_writes > 0, start, end)
+        self._find("missing_invalidate", self._device_wrote, start, end)
+        return self.cache.read(start, end)
+
+    def modify(self, start: int, end: int) -> np.ndarray:
+        """The CPU's [start, end) to write in place."""
+        self._check_open(start, end, Access.WRITE)
+        self._find("access_in_flight", (self._device_writes > 0) | (self._device_reads > 0), start, end)
+        self._find("missing_invalidate", self._device_wrote, start, end)
+        self._cpu_wrote[lines(start, end)] = True
+        return self.cache.modify(start, end)
+
+    def flush(self, start: int, end: int) -> None:
+        """Clean: DRAM gets what the CPU wrote."""
+        self._find("wrong_flush", self._cpu_wrote & (self._device_wrote | (self._device_writes > 0)), start, end)
+        self.cache.clean(start, end)
+        self._cpu_wrote[lines(start, end)] = False
+
+    def invalidate(self, start: int, end: int) -> None:
+        """Clean and invalidate: the next read comes from DRAM. Dirty lines go there first."""
+        self._find("wrong_invalidate", self._cpu_wrote & (self._device_wrote | (self._device_writes > 0)), start, end)
+        self.cache.clean_and_invalidate(start, end)
+        self._cpu_wrote[lines(start, end)] = False
+        self._device_wrote[lines(start, end)] = False
+
+    def begin(self, access: Access) -> None:
+        """Open CPU access to the whole buffer: invalidates what a device may have written."""
+        if self._open is not None:
+            raise CoherencyError(Finding("missing_end", self.name, 0, self.cache.storage.size, caller()))
+        self.invalidate(0, self.cache.storage.size)
+        self._open = access
+
+    def end(self) -> None:
+        """Close CPU access: cleans what was written. Raises CoherencyError where none is open."""
+        if self._open is None:
+            raise CoherencyError(Finding("missing_begin", self.name, 0, self.cache.storage.size, caller()))
+        self._open = None
+        self.flush(0, self.cache.storage.size)
+
+    def check_hand_over(self, start: int, end: int, *, written: bool) -> None:
+        """Report what is wrong with submitting a job that reads or writes [start, end) now."""
+        if self._open is not None:
+            self._tell("missing_end", start, end)
+        self._find("missing_output_flush" if written else "missing_flush", self._cpu_wrote, start, end)
+
+    def hand_over(self, start: int, end: int, *, written: bool) -> None:
+        """Such a job is submitted."""
+        (self._device_writes if written else self._device_reads)[lines(start, end)] += 1
+
+    def hand_back(self, start: int, end: int, *, written: bool) -> None:
+        """That job is final: what it may have written is the device's until the CPU invalidates."""
+        (self._device_writes if written else self._device_reads)[lines(start, end)] -= 1
+        if written:
+            self._device_wrote[lines(start, end)] = True
+
+    def check_bypass(self) -> None:
+        """Report an access past the cache."""
+        self._tell("cache_bypassed", 0, self.cache.storage.size)
+
+    def _check_open(self, start: int, end: int, wanted: Access) -> None:
+        if self.policy is Policy.CACHED and self._open not in (wanted, Access.READ_WRITE):
+            self._tell("missing_begin", start, end)
+
+    def _find(self, kind: str, bad: np.ndarray, start: int, end: int) -> None:
+        """Report the bytes of [start, end) in lines that are `bad`, from the first to the last such byte."""
+        span = lines(start, end)
+        if self.report is None or not bad[span].any():
+            return
+        which = np.flatnonzero(bad[span]) + span.start
+        low, high = int(which[0]) * LINE_BYTES, (int(which[-1]) + 1) * LINE_BYTES
+        self._tell(kind, max(start, low), min(end, high))
+
+    def _tell(self, kind: str, start: int, end: int) -> None:
+        if self.report is not None:
+            self.report(Finding(kind, self.name, start, end, caller()))

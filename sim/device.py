@@ -16,6 +16,7 @@ from tessbed.sim.audit import audit
 from tessbed.sim.completion import Completion, Record
 from tessbed.sim.dma import Dma
 from tessbed.sim.errors import DeviceFault, HazardError, MemoryFault
+from tessbed.sim.flight import Flight
 from tessbed.sim.hang import Waiting, run_until
 from tessbed.sim.job import JobContext, MemoryProbe
 from tessbed.sim.memory import DeviceMemory
@@ -102,12 +103,11 @@ class Device:
         return run_until(self.env, event, (self,))
 
     def waiting(self) -> list[Waiting]:
-        """Who waits in this device: jobs, workers, transfers."""
-        queued = [
-            Waiting(f"job {t.number}", f"job {self._running.number} to end" if self._running else "dispatch", t.tick)
-            for t in self._queue
-        ]
-        return [*_waiting_in(self._running), *queued]
+        """Who waits in this device: the running job, its workers, their transfers, then the queue."""
+        running = self._running
+        ahead = f"job {running.number} to end" if running else "dispatch"
+        queued = [Waiting(f"job {ticket.number}", ahead, ticket.tick) for ticket in self._queue]
+        return [*(_waiting_in(running) if running else []), *queued]
 
     def _serve(self) -> Steps:
         while self._queue:
@@ -158,17 +158,16 @@ class Device:
         place[:] = bytearray(completion.encode(record))
 
 
-def _waiting_in(ticket: Ticket | None) -> list[Waiting]:
-    if ticket is None or ticket.job is None or ticket.job.launched is None:
-        return []
-    launch = ticket.job.launched
-    workers = [ctx.waiting for ctx in launch.running if ctx.waiting is not None]
-    transfers = [
-        Waiting(
-            f"transfer {flight.seq} of worker {flight.worker}",
-            f"channel {flight.channel}, which stalled" if flight.grant >= 0 else f"a {flight.fold.d} channel or credit",
-            max(flight.arrival, flight.grant),
-        )
-        for flight in launch.dma.waiting()
-    ]
-    return [*workers, *transfers]
+def _waiting_in(ticket: Ticket) -> list[Waiting]:
+    launch = ticket.job.launched if ticket.job else None
+    workers = [ctx.waiting for ctx in launch.running if ctx.waiting is not None] if launch else []
+    transfers = [_waiting_transfer(flight) for flight in launch.dma.waiting()] if launch else []
+    what = f"workers {[ctx.worker for ctx in launch.running]}" if workers and launch else "its firmware"
+    return [Waiting(f"job {ticket.number}", what, ticket.tick), *workers, *transfers]
+
+
+def _waiting_transfer(flight: Flight) -> Waiting:
+    who = f"transfer {flight.seq} of worker {flight.worker}"
+    if flight.grant >= 0:
+        return Waiting(who, f"{flight.fold.d} channel {flight.channel}, which stalled", flight.grant)
+    return Waiting(who, f"a {flight.fold.d} channel and a credit", flight.arrival)

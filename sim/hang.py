@@ -33,8 +33,8 @@ def run_until(env: Environment, event: Event, devices: Iterable[Waits]) -> Any:
     """Run until `event` and return its value; raises HangError when the environment runs dry before."""
     try:
         return env.run(until=event)
-    except RuntimeError:
-        if event.triggered or env.peek() != float("inf"):
+    except RuntimeError as error:
+        if not str(error).startswith("No scheduled events left"):
             raise
         waiting = [line for device in devices for line in device.waiting()]
     raise HangError(waiting)

@@ -54,7 +54,7 @@ class DmaSpec:
     outstanding: int = knob(16, "transfers", "credits of a pool, each held from grant to completion", low=1)
     bytes_per_tick: int = knob(16, "B/tick", "payload rate of one channel: a 128-bit AXI beat", low=1)
     issue_ticks: int = knob(12, "ticks", "core time to write the registers of one descriptor")
-    setup_ticks: int = knob(64, "ticks", "channel time before the data of a descriptor, 50 to 100 in public")
+    setup_ticks: int = knob(64, "ticks", "channel time before the data of a descriptor: 50 to 100")
     row_ticks: int = knob(1, "ticks", "address step for each further row of a 2-D descriptor")
     burst_bytes: int = knob(
         256, "B", "one burst: 16 beats; bursts are aligned blocks", low=1, high=4096, power_of_two=True
@@ -68,11 +68,11 @@ class DmaSpec:
 class MemorySpec:
     """DDR and its window, as the device sees them."""
 
-    bytes_per_tick: int = knob(64, "B/tick", "the whole device's share: 65 % of 102.4 GB/s", "inferred", low=1)
+    bytes_per_tick: int = knob(64, "B/tick", "what the device gets: 65 % of an inferred peak of 102.4 GB/s", low=1)
     background_percent: int = knob(0, "%", "taken by other masters; derates bytes_per_tick", high=99)
     split_port: bool = knob(False, "", "reads and writes each have a port (AXI only; DDR is half duplex)")
     access_bytes: int = knob(64, "B", "one DDR burst, the least that a read moves", low=1, high=4096, power_of_two=True)
-    read_latency_ticks: int = knob(200, "ticks", "last beat to data seen, 150 to 300 ns in public")
+    read_latency_ticks: int = knob(200, "ticks", "last beat to data seen: 150 to 300 ns")
     write_latency_ticks: int = knob(120, "ticks", "last beat to posted response")
     page_walk_ticks: int = knob(0, "ticks", "for each 4 KiB page touched; the window is static, so 0")
     window_base: int = knob(0x8000_0000, "address", "first device address", "public", high=1 << 62)
@@ -114,8 +114,8 @@ class DeviceSpec:
         (), "", "physical ids, distinct; empty means 0, 1, ...; never changes a tick or a byte", "inferred"
     )
     workers: int = knob(4, "workers", "the logical grid", "documented", low=1, high=64)
-    dispatch_ticks: int = knob(100_000, "ticks", "doorbell to firmware: half of 100 to 300 us", "public")
-    completion_ticks: int = knob(50_000, "ticks", "record to host wake: the other half", "public")
+    dispatch_ticks: int = knob(100_000, "ticks", "doorbell to firmware: half of a round trip of 100 to 300 us")
+    completion_ticks: int = knob(50_000, "ticks", "record to host wake: the other half")
     decode_ticks: int = knob(2_000, "ticks", "the firmware validates a packet of about 512 bytes")
     kernel_load_ticks: int = knob(5_000, "ticks", "first job of a dtype; none when its handle is cached")
     launch_stagger_ticks: int = knob(50, "ticks", "between the starts of two cores")

@@ -12,13 +12,13 @@ PLACES = st.tuples(st.integers(0, 9000), st.integers(1, 24), st.integers(1, 300)
 
 
 @given(st.integers(0, 60), st.integers(0, 500), st.integers(0, 500), st.integers(1, 90))
-def test_floor_sum_is_the_sum(count, step, start, unit):
+def test_floor_sum_is_the_sum(count, step, start, unit) -> None:
     """floor_sum equals the loop that it replaces."""
     assert floor_sum(count, step, start, unit) == sum((start + i * step) // unit for i in range(count))
 
 
 @given(PLACES, st.integers(0, 9000), UNITS)
-def test_touched_blocks(place, pitch, unit):
+def test_touched_blocks(place, pitch, unit) -> None:
     """Blocks touched, by row and by rectangle, equal sets of block numbers."""
     address, rows, row_bytes = place
     starts = [address + r * pitch for r in range(rows)]
@@ -28,7 +28,7 @@ def test_touched_blocks(place, pitch, unit):
 
 
 @given(PLACES, st.integers(0, 300), UNITS)
-def test_covered_blocks(place, gap, unit):
+def test_covered_blocks(place, gap, unit) -> None:
     """Blocks covered whole equal those of which every byte is counted."""
     address, rows, row_bytes = place
     pitch = row_bytes + gap

@@ -19,7 +19,7 @@ def write_split(split, storage, offset, payload):
 
 
 @given(st.integers(0, 500), st.integers(1, 20), st.integers(1, 300), st.integers(0, 200), GRANULES)
-def test_a_split_write_writes_the_rows_and_nothing_else(offset, rows, row_bytes, gap, granule):
+def test_a_split_write_writes_the_rows_and_nothing_else(offset, rows, row_bytes, gap, granule) -> None:
     """Both halves together put each payload byte in its place and leave every other byte as it was."""
     pitch = row_bytes + gap
     storage = (np.arange(16384) % 256).astype(np.uint8)
@@ -34,7 +34,7 @@ def test_a_split_write_writes_the_rows_and_nothing_else(offset, rows, row_bytes,
 
 
 @given(st.integers(0, 500), st.integers(1, 20), st.integers(1, 300), st.integers(0, 200), GRANULES)
-def test_whole_granules_are_the_covered_ones(offset, rows, row_bytes, gap, granule):
+def test_whole_granules_are_the_covered_ones(offset, rows, row_bytes, gap, granule) -> None:
     """`publish` alone changes exactly the granules that the rows cover; the cost counts the same partial ones."""
     pitch = row_bytes + gap
     marks = np.zeros(16384, np.uint8)
@@ -64,7 +64,7 @@ BY_HAND = [  # phase, rows, row_bytes, pitch, granule numbers read first, payloa
 @pytest.mark.parametrize(
     ("phase", "rows", "row_bytes", "pitch", "partial", "whole"), [c[1:] for c in BY_HAND], ids=[c[0] for c in BY_HAND]
 )
-def test_splits_by_hand(phase, rows, row_bytes, pitch, partial, whole):
+def test_splits_by_hand(phase, rows, row_bytes, pitch, partial, whole) -> None:
     """With granules of 16 bytes, these are read first, and so many bytes go in whole ones."""
     storage = np.repeat(np.arange(8, dtype=np.uint8), 16)
     split = split_rows(phase, rows, row_bytes, pitch, 16)

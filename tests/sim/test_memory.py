@@ -39,7 +39,7 @@ ACCESSES = [  # address, bytes, write, code
 @pytest.mark.parametrize(
     ("address", "nbytes", "write", "code"), [a[1:] for a in ACCESSES], ids=[a[0] for a in ACCESSES]
 )
-def test_access(memory, address, nbytes, write, code):
+def test_access(memory, address, nbytes, write, code) -> None:
     """An access gives its bytes, or the documented code."""
     if code is None:
         assert memory.view(address, nbytes, write=write).size == nbytes
@@ -49,7 +49,7 @@ def test_access(memory, address, nbytes, write, code):
     assert (caught.value.code, caught.value.address, caught.value.nbytes) == (code, address, nbytes)
 
 
-def test_a_mapping_is_used_in_place():
+def test_a_mapping_is_used_in_place() -> None:
     """Bytes written through the device are in the caller's array, and the other way round."""
     memory, array = DeviceMemory(MemorySpec()), np.zeros(PAGE, np.uint8)
     memory.map(BASE, array)
@@ -59,7 +59,7 @@ def test_a_mapping_is_used_in_place():
     assert array[5] == 9
 
 
-def test_a_view_for_reading_cannot_write(memory):
+def test_a_view_for_reading_cannot_write(memory) -> None:
     """write=False gives a read-only array."""
     assert not memory.view(BASE + PAGE, 4, write=False).flags.writeable
 
@@ -79,7 +79,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("address", "array"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
-def test_a_mapping_that_cannot_be_is_a_hazard(memory, address, array):
+def test_a_mapping_that_cannot_be_is_a_hazard(memory, address, array) -> None:
     """It is refused, and the memory stays as it was."""
     before = memory.mappings
     with pytest.raises(HazardError):
@@ -87,7 +87,7 @@ def test_a_mapping_that_cannot_be_is_a_hazard(memory, address, array):
     assert memory.mappings == before
 
 
-def test_unmapped_bytes_fault_again(memory):
+def test_unmapped_bytes_fault_again(memory) -> None:
     """After unmap the range is a hole, even for the mapping used last."""
     mapping = memory.mappings[0]
     memory.view(mapping.address, 4, write=True)

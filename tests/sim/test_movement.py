@@ -14,7 +14,7 @@ OUT = 0x4000
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("strobes", [False, True], ids=["granules", "strobes"])
-def test_two_dimensional_moves(policy, strobes):
+def test_two_dimensional_moves(policy, strobes) -> None:
     """Rows are picked at one pitch, laid down at another, and written at a third; gaps keep their bytes."""
 
     def body(ctx):
@@ -44,14 +44,14 @@ LANDS = [("at_issue", {1}), ("at_completion", {2})]
 
 
 @pytest.mark.parametrize(("policy", "values"), LANDS, ids=[policy for policy, _ in LANDS])
-def test_a_drain_samples_its_slot_when_the_policy_says(policy, values):
+def test_a_drain_samples_its_slot_when_the_policy_says(policy, values) -> None:
     """Spoiling a slot under its drain is harmless with at_issue and shows with at_completion."""
     rig = build(overwrite_after_issue, {"workers": 1, "data_movement": policy})
     rig.run()
     assert set(rig.data[OUT : OUT + 128].tolist()) == values
 
 
-def test_seeds_pick_both_outcomes():
+def test_seeds_pick_both_outcomes() -> None:
     """Some seeds of the seeded policy hide the spoilt slot, some show it; each repeats itself."""
     outcomes = []
     for seed in [*range(12), *range(12)]:
@@ -63,7 +63,7 @@ def test_seeds_pick_both_outcomes():
 
 
 @pytest.mark.parametrize(("policy", "old"), [("at_issue", True), ("at_completion", False)])
-def test_a_gather_samples_memory_when_the_policy_says(policy, old):
+def test_a_gather_samples_memory_when_the_policy_says(policy, old) -> None:
     """A source byte that changes under a gather is the old one with at_issue, the new one with at_completion."""
     got = []
 
@@ -94,7 +94,7 @@ def slot_loop(wait_first):
 
 
 @pytest.mark.parametrize("wait_first", [True, False], ids=["wait, pack", "pack, wait"])
-def test_a_slot_is_waited_for_before_it_is_packed(wait_first):
+def test_a_slot_is_waited_for_before_it_is_packed(wait_first) -> None:
     """Waiting after packing overwrites the slot under its own drain."""
     rig = build(slot_loop(wait_first), {"workers": 1, "slots": 1})
     rig.run()
@@ -128,7 +128,7 @@ FOREIGN = [  # tick of a foreign write to the same granule, whether it survives
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(("tick", "survives"), [f[1:] for f in FOREIGN], ids=[f[0] for f in FOREIGN])
-def test_a_partial_granule_is_read_at_p_and_written_whole_at_e(policy, tick, survives):
+def test_a_partial_granule_is_read_at_p_and_written_whole_at_e(policy, tick, survives) -> None:
     """In every policy: a byte that another writes into the granule during [P, E) is lost, else it stays."""
     rig = build(partial_body, {**PARTIAL, "data_movement": policy}, trace=True, fill=0x11, seed=9)
     clock.at(rig.device.env, tick, clock.WORKER, lambda _: rig.data.__setitem__(OUT + 40, 0x77), None)
@@ -140,7 +140,7 @@ def test_a_partial_granule_is_read_at_p_and_written_whole_at_e(policy, tick, sur
     assert stats.writes.port_bytes == 2 * 64
 
 
-def test_a_granule_may_reach_past_the_view_but_not_past_the_pages():
+def test_a_granule_may_reach_past_the_view_but_not_past_the_pages() -> None:
     """The last byte of the last page can be written: its granule is in the mapping."""
 
     def body(ctx):
@@ -155,7 +155,7 @@ def test_a_granule_may_reach_past_the_view_but_not_past_the_pages():
     assert np.array_equal(rig.data, expected)
 
 
-def test_segments_of_a_chain_may_share_a_granule():
+def test_segments_of_a_chain_may_share_a_granule() -> None:
     """A chain runs in order, so a seam inside a granule is safe; two chains that overlap in time are not."""
 
     def body(chained):
@@ -203,7 +203,7 @@ def chroma(share):
 
 @pytest.mark.parametrize("granule", [64, 128])
 @pytest.mark.parametrize("policy", POLICIES)
-def test_unaligned_ownership_corrupts_and_aligned_does_not(policy, granule):
+def test_unaligned_ownership_corrupts_and_aligned_does_not(policy, granule) -> None:
     """Tiles dealt singly share granules between workers and lose bytes; dealt in granule multiples they do not."""
     wrong = []
     for share in (1, 2 if granule == 64 else 4):
@@ -225,7 +225,7 @@ OUTSIDE = [
 
 @pytest.mark.parametrize("descriptor", [d for _, d in OUTSIDE], ids=[name for name, _ in OUTSIDE])
 @pytest.mark.parametrize("direction", ["gather", "drain"])
-def test_scratch_has_an_end(direction, descriptor):
+def test_scratch_has_an_end(direction, descriptor) -> None:
     """A transfer that leaves the usable scratch is a hazard."""
 
     def body(ctx):
@@ -236,7 +236,7 @@ def test_scratch_has_an_end(direction, descriptor):
         build(body, {"workers": 1}).run()
 
 
-def test_scratch_is_dirty_and_bounded():
+def test_scratch_is_dirty_and_bounded() -> None:
     """A worker starts with no zeroes to rely on, nor what an earlier worker of its core left."""
     seen = []
 

@@ -34,7 +34,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("changes", "path", "text"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES])
-def test_a_mistake_names_its_place_and_what_is_wanted(changes, path, text):
+def test_a_mistake_names_its_place_and_what_is_wanted(changes, path, text) -> None:
     """Each mistake is one problem: the path of keys, what was got, what is wanted."""
     with pytest.raises(SpecError) as caught:
         override(DeviceSpec(), changes)
@@ -42,7 +42,7 @@ def test_a_mistake_names_its_place_and_what_is_wanted(changes, path, text):
     assert text in caught.value.problems[0][1]
 
 
-def test_all_mistakes_come_at_once():
+def test_all_mistakes_come_at_once() -> None:
     """One SpecError holds every mistake of the mapping."""
     with pytest.raises(SpecError) as caught:
         override(DeviceSpec(), {"worker": 3, "slots": 0, "dma": {"arbitration": "rr"}, "core_ids": [1]})
@@ -50,7 +50,7 @@ def test_all_mistakes_come_at_once():
     assert paths == [("worker",), ("slots",), ("dma", "arbitration"), ("core_ids",)]
 
 
-def test_a_spec_that_breaks_a_limit_cannot_be_made():
+def test_a_spec_that_breaks_a_limit_cannot_be_made() -> None:
     """The constructor and attrs.evolve judge as override does."""
     with pytest.raises(SpecError, match="workers"):
         DeviceSpec(workers=65)
@@ -58,7 +58,7 @@ def test_a_spec_that_breaks_a_limit_cannot_be_made():
         attrs.evolve(DeviceSpec(), slots=0)
 
 
-def test_override_changes_what_it_names_and_nothing_else():
+def test_override_changes_what_it_names_and_nothing_else() -> None:
     """The resolved mapping differs from the base in the named leaves only."""
     changed = to_mapping(override(DeviceSpec(), {"dma": {"outstanding": 8}, "core_ids": [9, 3, 0, 4]}))
     expected = to_mapping(DeviceSpec())
@@ -67,25 +67,25 @@ def test_override_changes_what_it_names_and_nothing_else():
     assert changed == expected
 
 
-def test_a_mapping_makes_the_spec_it_came_from():
+def test_a_mapping_makes_the_spec_it_came_from() -> None:
     """to_mapping loses nothing."""
     spec = override(DeviceSpec(), {"core_ids": [9, 3, 0, 4], "memory": {"split_port": True}})
     assert override(DeviceSpec(), to_mapping(spec)) == spec
 
 
 @pytest.mark.parametrize("name", preset_names())
-def test_presets_load(name):
+def test_presets_load(name) -> None:
     """Every preset that is listed is a valid device."""
     assert isinstance(load_preset(name), DeviceSpec)
 
 
-def test_the_default_preset_is_the_table_of_defaults():
+def test_the_default_preset_is_the_table_of_defaults() -> None:
     """`ev74-4core` is DeviceSpec() and has no byte strobes."""
     assert load_preset("ev74-4core") == DeviceSpec()
     assert not DeviceSpec().byte_strobes
 
 
-def test_an_unknown_preset_suggests_a_known_one():
+def test_an_unknown_preset_suggests_a_known_one() -> None:
     """The error names the preset that was probably meant."""
     with pytest.raises(SpecError, match="did you mean 'ev74-4core'"):
         load_preset("ev74-4cores")

@@ -36,7 +36,7 @@ def hand_body(log):
     return body
 
 
-def test_the_hand_case_tick_by_tick():
+def test_the_hand_case_tick_by_tick() -> None:
     """Arrival 2, G 2, P 5, E 9, C 14; drain arrival 26, G 26, P 29, E 31, C 35, done."""
     log = []
     stats = build(hand_body(log), HAND, trace=True).run()
@@ -49,7 +49,7 @@ def test_the_hand_case_tick_by_tick():
     assert [pool.busy_ticks for pool in stats.pools] == [9 - 2, 31 - 26]
 
 
-def test_the_parts_of_a_job():
+def test_the_parts_of_a_job() -> None:
     """job_ticks is dispatch, the firmware's parts, the device and the completion, and nothing else."""
     stats = build(hand_body([]), {**HAND, "dispatch_ticks": 70, "completion_ticks": 9}).run()
     spent = {part: ticks for part, ticks in stats.parts.items() if ticks}
@@ -61,7 +61,7 @@ GATES = [("gathered", 14), ("computed", 24), ("drain issued", 26), ("drained", 3
 
 
 @pytest.mark.parametrize(("gate", "tick"), GATES, ids=[gate for gate, _ in GATES])
-def test_gates_are_tight(gate, tick):
+def test_gates_are_tight(gate, tick) -> None:
     """Not done at the end of tick n - 1, done at the end of tick n."""
     log, seen = [], {}
     rig = build(hand_body(log), {**HAND, "dispatch_ticks": 0})
@@ -73,7 +73,7 @@ def test_gates_are_tight(gate, tick):
 
 
 @pytest.mark.parametrize("tick", [34, 35])
-def test_late_bytes_land_at_completion(tick):
+def test_late_bytes_land_at_completion(tick) -> None:
     """With at_completion a drain's bytes are not in memory at C - 1, and are at C."""
     seen = []
     rig = build(hand_body([]), {**HAND, "dispatch_ticks": 0}, fill=0)
@@ -83,7 +83,7 @@ def test_late_bytes_land_at_completion(tick):
     assert seen == [bytes([7]) * 128 if tick == 35 else bytes(128)]
 
 
-def test_arbitration_waits_for_the_end_of_the_tick():
+def test_arbitration_waits_for_the_end_of_the_tick() -> None:
     """Worker 1 asks first inside the tick, worker 0 is granted first: the key decides, not the order of events."""
     order = []
 
@@ -181,7 +181,7 @@ def steps_of(spec, bands):
 
 
 @pytest.mark.parametrize("seed", range(120))
-def test_the_engine_is_the_literal_rules(seed):
+def test_the_engine_is_the_literal_rules(seed) -> None:
     """Every moment of every transfer, every stall and every finish equals the stepper's, on a random device."""
     rng = random.Random(seed)
     changes = random_device(rng)
@@ -198,7 +198,7 @@ def test_the_engine_is_the_literal_rules(seed):
         assert {r: worker.stalls[r] for r in STALLS} == {r: walker.stalls.get(r, 0) for r in STALLS}
 
 
-def test_the_random_devices_meet_in_shared_ticks():
+def test_the_random_devices_meet_in_shared_ticks() -> None:
     """Of the arrivals compared above at least 40 in 100 share their tick with another worker's or their own."""
     shared = total = 0
     for seed in range(0, 120, 6):
@@ -212,7 +212,7 @@ def test_the_random_devices_meet_in_shared_ticks():
 
 
 @pytest.mark.parametrize("policy", ["at_issue", "seeded"])
-def test_data_movement_never_changes_a_tick(policy):
+def test_data_movement_never_changes_a_tick(policy) -> None:
     """All statistics are those of at_completion."""
     rng = random.Random(5)
     changes = random_device(rng)
@@ -221,7 +221,7 @@ def test_data_movement_never_changes_a_tick(policy):
     assert attrs.asdict(runs[0]) == attrs.asdict(runs[1])
 
 
-def test_ten_runs_are_one():
+def test_ten_runs_are_one() -> None:
     """The same device, bodies and seed give the same statistics and the same bytes ten times."""
     rng = random.Random(11)
     changes = {**random_device(rng), "workers": 6, "data_movement": "seeded"}
@@ -231,7 +231,7 @@ def test_ten_runs_are_one():
     assert all(result == results[0] for result in results)
 
 
-def test_physical_numbering_changes_nothing():
+def test_physical_numbering_changes_nothing() -> None:
     """Permuted and sparse core ids give the same statistics and bytes."""
     rng = random.Random(12)
     changes = {**random_device(rng), "cores": 4, "workers": 6}

@@ -28,7 +28,7 @@ WRITES = [  # address, rows, row_bytes, pitch, (s, m, c, l), (port bytes, partia
 
 
 @pytest.mark.parametrize(("a", "r", "n", "p", "five", "counts"), [c[1:] for c in READS], ids=[c[0] for c in READS])
-def test_read_by_hand(a, r, n, p, five, counts):
+def test_read_by_hand(a, r, n, p, five, counts) -> None:
     """A read is folded as the page says."""
     fold = fold_read(DeviceSpec(), Descriptor(0x8000_0000 + a, 0, r, n, p, n))
     assert (fold.d, fold.s, fold.m, fold.c, fold.l) == ("read", *five)
@@ -36,20 +36,20 @@ def test_read_by_hand(a, r, n, p, five, counts):
 
 
 @pytest.mark.parametrize(("a", "r", "n", "p", "five", "counts"), [c[1:] for c in WRITES], ids=[c[0] for c in WRITES])
-def test_write_by_hand(a, r, n, p, five, counts):
+def test_write_by_hand(a, r, n, p, five, counts) -> None:
     """A write of one segment is folded as the page says: partial granules are read first."""
     fold = fold_chain(DeviceSpec(), [Descriptor(0x8000_0000 + a, 0, r, n, p, n)])
     assert (fold.d, fold.s, fold.m, fold.c, fold.l) == ("write", *five)
     assert (fold.port_bytes, fold.partial_granules) == counts
 
 
-def test_strobes_leave_no_partial_granule():
+def test_strobes_leave_no_partial_granule() -> None:
     """With byte strobes a write costs atoms, as a read does."""
     fold = fold_chain(override(DeviceSpec(), {"byte_strobes": True}), [Descriptor(8, 0, 1, 16, 0, 0)])
     assert (fold.m, fold.c, fold.port_bytes, fold.partial_granules) == (1, 1, 64, 0)
 
 
-def test_a_chain_is_the_sum_of_its_segments():
+def test_a_chain_is_the_sum_of_its_segments() -> None:
     """s, m and c add up; the latency comes once."""
     parts = [Descriptor(0, 0, 1, 64, 0, 0), Descriptor(70, 64, 3, 16, 80, 16)]
     folds = [fold_chain(DeviceSpec(), [part]) for part in parts]
@@ -59,14 +59,14 @@ def test_a_chain_is_the_sum_of_its_segments():
     assert [(s.port_ticks, s.data_ticks) for s in chain.segments] == [(f.m, f.c) for f in folds]
 
 
-def test_background_traffic_and_page_walks():
+def test_background_traffic_and_page_walks() -> None:
     """background_percent derates the port, page_walk_ticks is paid for each page."""
     memory = {"background_percent": 50, "page_walk_ticks": 7}
     fold = fold_read(override(DeviceSpec(), {"memory": memory}), Descriptor(4032, 0, 1, 128, 0, 0))
     assert (fold.s, fold.m) == (64 + 2 * 7, 4)
 
 
-def test_cost_depends_on_the_address_modulo_a_page():
+def test_cost_depends_on_the_address_modulo_a_page() -> None:
     """Two descriptors that differ by whole pages are one class."""
     shape = (0, 7, 50, 70, 50)
     assert fold_read(DeviceSpec(), Descriptor(0x8000_0123, *shape)) is fold_read(
@@ -87,25 +87,25 @@ TOO_WIDE = [
 
 @pytest.mark.parametrize("descriptor", [d for _, d in TOO_WIDE], ids=[name for name, _ in TOO_WIDE])
 @pytest.mark.parametrize("fold", [fold_read, lambda spec, d: fold_chain(spec, [d])], ids=["read", "write"])
-def test_a_field_is_never_narrowed(fold, descriptor):
+def test_a_field_is_never_narrowed(fold, descriptor) -> None:
     """What 16 bits cannot hold is a hazard, in either direction."""
     with pytest.raises(HazardError):
         fold(DeviceSpec(), descriptor)
 
 
-def test_the_widest_fields_fit():
+def test_the_widest_fields_fit() -> None:
     """65,535 is representable; the pitch of a single row does not matter."""
     assert fold_read(DeviceSpec(), Descriptor(0, 0, 1, WIDE - 1, 1 << 40, 0)).payload_bytes == WIDE - 1
     assert fold_read(DeviceSpec(), Descriptor(0, 0, 2, 1, WIDE - 1, 1)).pages == 2
 
 
-def test_a_write_that_overlaps_itself_is_a_hazard():
+def test_a_write_that_overlaps_itself_is_a_hazard() -> None:
     """Rows of a write may touch, not overlap."""
     with pytest.raises(HazardError, match="overlaps itself"):
         fold_chain(DeviceSpec(), [Descriptor(0, 0, 2, 64, 63, 64)])
 
 
-def test_a_chain_needs_a_descriptor():
+def test_a_chain_needs_a_descriptor() -> None:
     """An empty chain is a hazard."""
     with pytest.raises(HazardError):
         fold_chain(DeviceSpec(), [])

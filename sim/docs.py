@@ -1,0 +1,84 @@
+"""The tables of docs/simulation.md: `python -m tessbed.sim.docs [FILE]` renews them from the code in place.
+
+A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`; everything else is written by hand.
+"""
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tessbed.sim.completion import FIELDS, STATUS
+from tessbed.sim.spec import DeviceSpec, to_mapping
+
+BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+
+
+def renew(text: str) -> str:
+    """The page with every table as the code has it."""
+    return BLOCK.sub(lambda block: block[1] + TABLES[block[2]]() + block[3], text)
+
+
+def fields() -> str:
+    """Every DeviceSpec field: name, unit, default, limits, meaning, provenance."""
+    rows = _rows(DeviceSpec, to_mapping(DeviceSpec()), "")
+    return _table(("field", "unit", "default", "limits", "meaning", "provenance"), rows)
+
+
+def record() -> str:
+    """The completion record, field by field."""
+    sizes = {"I": 4, "H": 2, "Q": 8, "16s": 16}
+    offset, rows = 0, []
+    for name, code, meaning in FIELDS:
+        rows.append((f"0x{offset:02x}", str(sizes[code]), f"`{name}`", meaning))
+        offset += sizes[code]
+    return _table(("offset", "bytes", "field", "meaning"), rows)
+
+
+def status() -> str:
+    """The status codes of the device."""
+    return _table(("status", "name"), [(f"{code:#x}", f"`{name}`") for name, code in STATUS.items()])
+
+
+TABLES = {"fields": fields, "record": record, "status": status}
+
+
+def _rows(cls: Any, defaults: dict[str, Any], prefix: str) -> Iterator[tuple[str, ...]]:
+    for field in attrs.fields(cls):
+        value = defaults[field.name]
+        if attrs.has(field.type):
+            yield from _rows(field.type, value, f"{prefix}{field.name}.")
+        else:
+            meta = field.metadata
+            limits = _limits(field.type, meta)
+            shown = f"{value:#x}" if meta["unit"] == "address" else _plain(value)
+            yield (f"`{prefix}{field.name}`", meta["unit"], shown, limits, meta["meaning"], meta["provenance"])
+
+
+def _limits(kind: Any, meta: Any) -> str:
+    if kind is int:
+        power = ", power of two" if meta["power_of_two"] else ""
+        return f"{meta['low']} to {_power(meta['high'])}{power}"
+    return " or ".join(meta["choices"]) or ("true or false" if kind is bool else "distinct, one per core")
+
+
+def _power(value: int) -> str:
+    exact = value > 1 << 16 and value.bit_count() == 1
+    return f"2^{value.bit_length() - 1}" if exact else str(value)
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    page = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/simulation.md")
+    page.write_text(renew(page.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")

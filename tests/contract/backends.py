@@ -8,10 +8,12 @@ from types import ModuleType
 
 import numpy as np
 
+from tessbed.kernels import Plan
 from tessbed.kernels.a65 import detess as a65_detess
 from tessbed.kernels.a65 import detesscast as a65_detesscast
 from tessbed.kernels.a65 import tess as a65_tess
 from tessbed.kernels.ops import detess, detesscast, tess
+from tessbed.scenarios import backends
 from tests.requests import Request
 
 Run = Callable[[Request, bytes, int], bytes]
@@ -19,17 +21,22 @@ Run = Callable[[Request, bytes, int], bytes]
 GUARD_BYTES = 64
 GUARD = 0x5A
 
-_A65: dict[type, tuple[ModuleType, ModuleType]] = {
-    tess.Request: (tess, a65_tess),
-    detess.Request: (detess, a65_detess),
-    detesscast.Request: (detesscast, a65_detesscast),
+_OPS: dict[type, ModuleType] = {tess.Request: tess, detess.Request: detess, detesscast.Request: detesscast}
+_A65: dict[type, ModuleType] = {
+    tess.Request: a65_tess,
+    detess.Request: a65_detess,
+    detesscast.Request: a65_detesscast,
 }
+
+
+def plan_of(request: Request) -> Plan:
+    """The admitted plan."""
+    return _OPS[type(request)].check_inference(request)
 
 
 def run_a65(request: Request, source: bytes, prefill: int) -> bytes:
     """Exact-capacity views between guard bytes, the source read-only: a stray access of either side shows."""
-    operation, backend = _A65[type(request)]
-    plan = operation.check_inference(request)
+    backend, plan = _A65[type(request)], plan_of(request)
     assert len(source) == plan.input.required_bytes
     lent, taken = guarded(len(source)), guarded(plan.output.required_bytes)
     lent[1][:], taken[1][:] = np.frombuffer(source, np.uint8), prefill
@@ -55,6 +62,12 @@ def assert_guards_stand(storage: np.ndarray) -> None:
     assert (storage[-GUARD_BYTES:] == GUARD).all()
 
 
+def run_ev74(request: Request, source: bytes, prefill: int) -> bytes:
+    """A fresh default device: packet, runtime, firmware, DMA."""
+    return backends.run_ev74(plan_of(request), np.frombuffer(source, np.uint8), prefill).output.tobytes()
+
+
 BACKENDS: dict[str, Run] = {
     "a65": run_a65,
+    "ev74": run_ev74,
 }

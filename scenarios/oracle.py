@@ -79,9 +79,10 @@ def verify(case: OracleCase, source: Bytes, output: Bytes, prefill: int) -> Mism
 def golden_bytes(count: int) -> np.ndarray:
     """The source pattern of the golden cases, uint8: byte k is the top byte of the 32-bit product k * 2654435761."""
     pattern = np.empty(count, np.uint8)
+    products = np.arange(PATTERN_BLOCK_BYTES, dtype=np.uint32) * np.uint32(PATTERN_STEP)
     for first in range(0, count, PATTERN_BLOCK_BYTES):
-        k = np.arange(first, min(first + PATTERN_BLOCK_BYTES, count), dtype=np.uint64)
-        pattern[first : first + PATTERN_BLOCK_BYTES] = (k * np.uint64(PATTERN_STEP) >> np.uint64(24)).astype(np.uint8)
+        block = pattern[first : first + PATTERN_BLOCK_BYTES]
+        block[:] = (products[: block.size] + np.uint32(first * PATTERN_STEP % 2**32)) >> np.uint32(24)
     return pattern
 
 

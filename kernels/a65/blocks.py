@@ -41,19 +41,16 @@ class Gap:
     length: int
 
 
-def blocks_of(plan: Plan) -> tuple[Block, ...]:
-    """The blocks that together move every logical scalar once."""
+def blocks_of(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[Block]:
+    """The blocks of `classes`, which together move every logical scalar once."""
     take = _channel_blocks if plan.tile_format is TileFormat.CBLOCKED else _pixel_major
-    return tuple(block for tiles in plan.classes for block in take(plan, tiles))
+    for tiles in classes:
+        yield from take(plan, tiles)
 
 
-def gaps_of(plan: Plan) -> tuple[Gap, ...]:
+def gaps_of(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[Gap]:
     """The alignment gaps of the classes that have one."""
-    return tuple(_gaps(plan))
-
-
-def _gaps(plan: Plan) -> Iterator[Gap]:
-    for tiles in plan.classes:
+    for tiles in classes:
         payload = tiles.pixels * tiles.stored_channels * plan.tiled_dtype.width
         if payload < tiles.span_bytes:
             loops = tuple((extent, tiled) for extent, tiled, _ in _merged(_tile_loops(plan, tiles)))

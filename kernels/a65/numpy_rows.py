@@ -13,7 +13,7 @@ import numpy as np
 
 from tessbed.kernels.a65.blocks import Block, Gap, blocks_of, gaps_of
 from tessbed.kernels.binding import Bound
-from tessbed.kernels.plan import Op, Plan
+from tessbed.kernels.plan import Op, Plan, TileClass
 
 BYTE = np.dtype("u1")
 WORD = np.dtype("<u2")
@@ -54,26 +54,31 @@ class Copy:
 Step = Fill | Copy
 
 
-def compile_plan(plan: Plan) -> tuple[Step, ...]:
+@attrs.frozen
+class Program:
+    """The steps of a plan in order; `packs` says that they go from linear to tiled storage."""
+
+    packs: bool
+    steps: tuple[Step, ...]
+
+
+def compile_plan(plan: Plan, classes: tuple[TileClass, ...]) -> Program:
     """The steps that execute `plan`: paddings first, since payload may overwrite them."""
     packs = plan.op is Op.TESS
-    fills = _fills(plan) if packs else ()
-    copies = (copy for block in blocks_of(plan) for copy in _block_steps(plan, block))
-    return (*fills, *(_directed(step, packs) for step in copies))
+    fills = _fills(plan, classes) if packs else ()
+    copies = (copy for block in blocks_of(plan, classes) for copy in _block_steps(plan, block))
+    return Program(packs, (*fills, *(_directed(step, packs) for step in copies)))
 
 
-def run(steps: tuple[Step, ...], source: Bound, target: Bound) -> None:
-    """Executes the steps on bound storage."""
-    from_storage, to_storage = _storage(source), _storage(target)
-    for step in steps:
+def run(program: Program, tiled: Bound, linear: Bound) -> None:
+    """Executes the program on bound storage."""
+    tiled_storage, linear_storage = np.asarray(tiled.storage), np.asarray(linear.storage)
+    source, target = (linear_storage, tiled_storage) if program.packs else (tiled_storage, linear_storage)
+    for step in program.steps:
         if isinstance(step, Fill):
-            step.target.over(to_storage).fill(step.value)
+            step.target.over(target).fill(step.value)
         else:
-            np.copyto(step.target.over(to_storage), step.source.over(from_storage), casting="unsafe")
-
-
-def _storage(bound: Bound) -> np.ndarray:
-    return np.asarray(bound.storage)
+            np.copyto(step.target.over(target), step.source.over(source), casting="unsafe")
 
 
 def _directed(step: Step, packs: bool) -> Step:
@@ -81,13 +86,13 @@ def _directed(step: Step, packs: bool) -> Step:
     return Copy(target=step.source, source=step.target) if packs and isinstance(step, Copy) else step
 
 
-def _fills(plan: Plan) -> Iterator[Fill]:
+def _fills(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[Fill]:
     """Channel padding as one fill of the whole span, then the alignment bytes, unless the first fill was zero."""
-    padded = any(tiles.stored_channels > tiles.extents[0] for tiles in plan.classes)
+    padded = any(tiles.stored_channels > tiles.extents[0] for tiles in classes)
     if padded:
         yield Fill(View(BYTE, (plan.output.required_bytes,), 0, (1,)), plan.channel_fill)
     if not padded or plan.channel_fill:
-        for gap in gaps_of(plan):
+        for gap in gaps_of(plan, classes):
             yield Fill(_gap_view(gap), 0)
 
 

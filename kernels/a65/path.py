@@ -9,7 +9,7 @@ from enum import Enum
 
 import attrs
 
-from tessbed.kernels.plan import Op, Plan, TileFormat
+from tessbed.kernels.plan import Op, Plan, TileClass, TileFormat
 
 
 class Move(Enum):
@@ -77,3 +77,18 @@ def _batched_tiles(plan: Plan) -> int:
     first = plan.classes[0]
     gapless = first.span_bytes == first.stored_channels * plan.tiled_dtype.width
     return before_final if before_final >= 2 and gapless else 0
+
+
+def row_classes(plan: Plan, path: RowPath) -> tuple[TileClass, ...]:
+    """The plan's classes, with the final tile of a batch in a class of its own."""
+    if not path.batched_tiles or plan.c.extent % plan.c.tile:
+        return plan.classes
+    tiles = plan.classes[0]
+    batch = attrs.evolve(tiles, counts=(path.batched_tiles, 1, 1, 1))
+    final = attrs.evolve(
+        tiles,
+        counts=(1, 1, 1, 1),
+        tiled_offset=path.batched_tiles * tiles.tiled_steps[0],
+        linear_offset=path.batched_tiles * tiles.linear_steps[0],
+    )
+    return batch, final

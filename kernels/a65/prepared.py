@@ -1,9 +1,11 @@
 """Prepared executions: a plan, the row path chosen for it, and the program of the engine that runs it."""
 
+from typing import Any
+
 import attrs
 
-from tessbed.kernels.a65 import numpy_rows
-from tessbed.kernels.a65.path import RowPath, choose
+from tessbed.kernels.a65.engine import Engine, chosen
+from tessbed.kernels.a65.path import RowPath, choose, row_classes
 from tessbed.kernels.binding import Views, bind
 from tessbed.kernels.errors import ContractError
 from tessbed.kernels.plan import Op, Plan
@@ -15,7 +17,8 @@ class Prepared:
 
     plan: Plan
     path: RowPath
-    program: tuple[numpy_rows.Step, ...] = attrs.field(repr=False)
+    engine: Engine = attrs.field(repr=lambda engine: engine.name)
+    program: Any = attrs.field(repr=False)
 
 
 def prepare(plan: Plan, op: Op) -> Prepared:
@@ -24,11 +27,16 @@ def prepare(plan: Plan, op: Op) -> Prepared:
         raise ContractError("plan_type", "plan", f"got {type(plan).__name__}, wanted a Plan; call check_inference")
     if plan.op is not op:
         raise ContractError("plan_op", "plan", f"got a plan of {plan.op.value}, wanted one of {op.value}")
-    return Prepared(plan, choose(plan), numpy_rows.compile_plan(plan))
+    path, engine = choose(plan), chosen()
+    program = None if plan.empty else engine.compile_plan(plan, row_classes(plan, path))
+    return Prepared(plan, path, engine, program)
 
 
 def execute(prepared: Prepared, inputs: Views, outputs: Views) -> None:
     """Checks the views, then moves every byte before it returns; BindingError leaves all storage as it was."""
-    bound = bind((prepared.plan.input, prepared.plan.output), inputs, outputs)
+    plan = prepared.plan
+    bound = bind((plan.input, plan.output), inputs, outputs)
     if bound is not None:
-        numpy_rows.run(prepared.program, *bound)
+        source, target = bound
+        tiled, linear = (target, source) if plan.op is Op.TESS else (source, target)
+        prepared.engine.run(prepared.program, tiled, linear)

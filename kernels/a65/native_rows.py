@@ -1,0 +1,65 @@
+"""The native engine: a plan as the program of integers that `_rows` executes in one call.
+
+The extension is optional: it is absent after an install without a C compiler, and `missing` then says why.
+The program's order of fields is the Program, Loop and Tiles structs of `_rows.c`.
+"""
+
+import struct
+from collections.abc import Iterator
+
+from tessbed.kernels.binding import Bound
+from tessbed.kernels.plan import Op, Plan, TileClass, TileFormat
+
+try:
+    from tessbed.kernels.a65 import _rows
+except ImportError as error:
+    _rows = None
+    missing = str(error)
+else:
+    missing = ""
+
+
+def vectors() -> str:
+    """The vector instructions that the extension was built for: ssse3, neon or plain."""
+    return _rows.VECTORS if _rows else "none"
+
+
+def compile_plan(plan: Plan, classes: tuple[TileClass, ...]) -> bytes:
+    """The program of a plan that is not empty; its size depends on nothing but the number of classes."""
+    numbers = (*_geometry(plan, classes), *_outer(plan), *(number for tiles in classes for number in _tiles(tiles)))
+    return struct.pack(f"={len(numbers)}q", *numbers)
+
+
+def _geometry(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[int]:
+    packs = plan.op is Op.TESS
+    tiled, linear = (plan.output, plan.input) if packs else (plan.input, plan.output)
+    spatial = tuple(len(axis.parts) for axis in plan.axes[1:])
+    yield from (packs, plan.tile_format is TileFormat.CBLOCKED, plan.tiled_dtype.width, plan.linear_dtype.width)
+    yield from (plan.channel_fill, len(plan.outer))
+    yield from (len(classes) // (spatial[0] * spatial[1] * spatial[2]), *spatial)
+    yield from (axis.stride_bytes for axis in plan.axes)
+    yield from (tiled.required_bytes, linear.required_bytes)
+
+
+def _outer(plan: Plan) -> Iterator[int]:
+    for axis in plan.outer:
+        yield from (axis.extent, axis.tiled_stride_bytes, axis.linear_stride_bytes)
+
+
+def _tiles(tiles: TileClass) -> tuple[int, ...]:
+    return (
+        *tiles.counts,
+        *tiles.extents,
+        tiles.tiled_offset,
+        *tiles.tiled_steps,
+        tiles.linear_offset,
+        *tiles.linear_steps,
+        tiles.stored_channels,
+        tiles.span_bytes,
+    )
+
+
+def run(program: bytes, tiled: Bound, linear: Bound) -> None:
+    """Executes the program on bound storage; the interpreter's lock is released meanwhile."""
+    assert _rows is not None
+    _rows.run(program, tiled.address, linear.address)

@@ -1,0 +1,118 @@
+"""The bench's cases: a table of tensors and tiles, most of them real ones, from 2 KiB to hundreds of MiB."""
+
+import attrs
+import numpy as np
+
+from tessbed.kernels import (
+    ChannelStorage,
+    Contiguous,
+    DType,
+    Layout,
+    MlaCBlocked,
+    MlaTiled,
+    Strided,
+    TensorSpec,
+)
+from tessbed.kernels.ops import detess, detesscast, tess
+
+Request = tess.Request | detess.Request | detesscast.Request
+
+
+@attrs.frozen
+class BenchCase:
+    """One (H, W, C) tensor. `order` is how the linear side lies in memory; `pitch` adds that many scalars to a row.
+
+    `family` groups cases for the summary: groups16 (full 16-channel groups), few (1 to 3 channels), odd, channel_first,
+    pitched, identity (both sides are the same bytes).
+    """
+
+    name: str
+    op: str
+    dtype: str
+    shape: tuple[int, int, int]
+    tile: tuple[int, int, int]
+    channels: str
+    family: str
+    to: str | None = None
+    order: str = "hwc"
+    pitch: int = 0
+
+    @property
+    def linear_dtype(self) -> DType:
+        """The scalar type of the linear side."""
+        return DType(self.to or self.dtype)
+
+    @property
+    def dense(self) -> bool:
+        """True where the linear side is row-major without gaps."""
+        return self.order == "hwc" and not self.pitch
+
+    def strides(self) -> tuple[int, ...]:
+        """Byte strides of H, W, C on the linear side."""
+        step, strides = self.linear_dtype.width, {}
+        for axis in reversed(self.order):
+            strides[axis] = step
+            step *= self.shape["hwc".index(axis)]
+            step += self.pitch * self.linear_dtype.width if axis == self.order[1] else 0
+        return tuple(strides[axis] for axis in "hwc")
+
+    def request(self) -> Request:
+        """The request of this case."""
+        linear = TensorSpec(self.shape, self.linear_dtype, Contiguous() if self.dense else Strided(self.strides()))
+        tiled = TensorSpec(self.shape, DType(self.dtype), self._layout())
+        if self.op == "tess":
+            filled = self.dtype == "int8" and self.channels == "pad16"
+            return tess.Request([linear], [tiled], tess.Params(0 if filled else None))
+        return (detess if self.op == "detess" else detesscast).Request([tiled], [linear])
+
+    def _layout(self) -> Layout:
+        if self.channels == "cblocked":
+            return MlaCBlocked(*self.tile)
+        return MlaTiled((-1, 0, 1, 2), (1, *self.tile), ChannelStorage(self.channels))
+
+    def numpy_dtype(self) -> np.dtype:
+        """The integers that stand for the linear side's scalars."""
+        return np.dtype({1: np.uint8, 2: np.uint16, 4: np.uint32}[self.linear_dtype.width])
+
+
+def _both(name: str, dtype: str, *geometry: object, family: str, **options: object) -> tuple[BenchCase, ...]:
+    """Tess and Detess of one tensor, and DetessCast to FP32 for BF16."""
+    kinds = [("tess", None), ("detess", None)] + ([("detesscast", "fp32")] if dtype == "bf16" else [])
+    return tuple(
+        BenchCase(f"{op} {dtype} {name}", op, dtype, *geometry, family=family, to=to, **options)  # pyright: ignore[reportArgumentType]
+        for op, to in kinds
+    )
+
+
+CASES: tuple[BenchCase, ...] = (
+    *_both("2 KiB, 8x8x16", "bf16", (8, 8, 16), (4, 4, 16), "compact", family="small"),
+    *_both("80x80x64, 16 channels a tile", "bf16", (80, 80, 64), (16, 16, 16), "compact", family="groups16"),
+    *_both("320x320x64, whole pixels", "bf16", (320, 320, 64), (16, 16, 64), "compact", family="groups16"),
+    *_both("640x640x64, 16 channels a tile", "bf16", (640, 640, 64), (16, 16, 16), "compact", family="groups16"),
+    BenchCase("detesscast 80x80x64 blocks", "detesscast", "bf16", (80, 80, 64), (16, 16, 16), "cblocked", "groups16", "fp32"),
+    BenchCase("detesscast 80x80x80 blocks", "detesscast", "bf16", (80, 80, 80), (16, 4, 80), "cblocked", "groups16", "fp32"),
+    BenchCase("detesscast 80x80x80 blocks to bf16", "detesscast", "bf16", (80, 80, 80), (16, 4, 80), "cblocked", "groups16", "bf16"),
+    *_both("image 640x640x3", "bf16", (640, 640, 3), (640, 32, 3), "compact", family="few"),
+    *_both("image 640x640x3 padded", "bf16", (640, 640, 3), (640, 32, 3), "pad16", family="few"),
+    *_both("chroma 192x832x2", "bf16", (192, 832, 2), (39, 42, 2), "compact", family="few"),
+    *_both("luma 384x1664x1", "bf16", (384, 1664, 1), (384, 17, 1), "compact", family="few"),
+    *_both("160x160x24", "bf16", (160, 160, 24), (16, 16, 24), "compact", family="odd"),
+    *_both("detector 60x80x65", "bf16", (60, 80, 65), (12, 4, 65), "compact", family="odd"),
+    *_both("detector 60x80x65 padded", "bf16", (60, 80, 65), (12, 4, 65), "pad16", family="odd"),
+    *_both("320x320x12", "bf16", (320, 320, 12), (32, 32, 12), "compact", family="odd"),
+    *_both("channel-first 640x640x3", "bf16", (640, 640, 3), (32, 32, 3), "compact", family="channel_first", order="chw"),
+    *_both("channel-first 160x160x64", "bf16", (160, 160, 64), (16, 16, 16), "compact", family="channel_first", order="chw"),
+    *_both("width-first 160x160x64", "bf16", (160, 160, 64), (16, 16, 16), "compact", family="channel_first", order="cwh"),
+    *_both("pitched 320x320x64", "bf16", (320, 320, 64), (16, 16, 16), "compact", family="pitched", pitch=32),
+    *_both("image 640x640x3", "int8", (640, 640, 3), (32, 128, 3), "compact", family="few"),
+    *_both("image 640x640x3 padded", "int8", (640, 640, 3), (32, 128, 3), "pad16", family="few"),
+    *_both("80x80x64, a row a tile", "int8", (80, 80, 64), (1, 80, 64), "pad16", family="identity"),
+    *_both("320x320x64, 16 channels a tile", "int8", (320, 320, 64), (16, 16, 16), "compact", family="groups16"),
+    *_both("320x320x64, whole pixels", "int8", (320, 320, 64), (16, 16, 64), "compact", family="groups16"),
+    *_both("detector 60x80x65 padded", "int8", (60, 80, 65), (1, 80, 65), "pad16", family="odd"),
+    *_both("head 40x40x243", "int8", (40, 40, 243), (1, 20, 243), "pad16", family="odd"),
+    *_both("channel-first 640x640x3", "int8", (640, 640, 3), (32, 32, 3), "compact", family="channel_first", order="chw"),
+    *_both("channel-first 160x160x64", "int8", (160, 160, 64), (16, 16, 16), "compact", family="channel_first", order="chw"),
+    *_both("pitched 320x320x64", "int8", (320, 320, 64), (16, 16, 16), "compact", family="pitched", pitch=32),
+    *_both("1280x1280x64", "bf16", (1280, 1280, 64), (16, 16, 16), "compact", family="huge"),
+)  # fmt: skip

@@ -1,0 +1,134 @@
+"""Interleaved measurements: in every round each contender runs once, and ratios are medians over rounds."""
+
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter_ns
+from typing import Any
+
+import attrs
+import numpy as np
+
+from tessbed.kernels.a65 import detess, detesscast, tess
+from tessbed.kernels.a65.prepared import Prepared
+from tessbed.scenarios.bench.cases import BenchCase
+from tessbed.scenarios.bench.rivals import Rival, rival, transposers
+
+BACKENDS: dict[str, Any] = {"tess": tess, "detess": detess, "detesscast": detesscast}
+ROUND_NS = 2_000_000
+
+
+@attrs.frozen
+class Measurement:
+    """One case. Times are medians in nanoseconds; ratios are medians of each round's ratio.
+
+    `copy_ratio` is np.copyto's time over the call's, for the same physical traffic (half of the bytes read and
+    written); `user_ratio` the strongest rival's time over the call's, `rival` being its name. `check_ns` is admission,
+    `prepare_ns` the preparation alone.
+    """
+
+    name: str
+    op: str
+    dtype: str
+    family: str
+    engine: str
+    traffic_bytes: int
+    call_ns: float
+    copy_ns: float
+    user_ns: float
+    rival: str
+    check_ns: float
+    prepare_ns: float
+    copy_ratio: float
+    user_ratio: float
+
+
+def measure(case: BenchCase, rounds: int) -> Measurement:
+    """Runs the contenders of `case`; ArithmeticError where a rival's bytes differ, which would void the comparison."""
+    backend, request = BACKENDS[case.op], case.request()
+    prepared = backend.check_inference(request)
+    plan = prepared.plan
+    times = _interleaved(_contenders(case, prepared), rounds)
+    call, copy = times.pop("call"), times.pop("copy")
+    best = min(times, key=lambda name: median(times[name]))
+    both = median(_time(lambda: backend.check_inference(request), 20) for _ in range(5))
+    prepare = median(_time(lambda: backend.prepare(plan), 20) for _ in range(5))
+    return Measurement(
+        name=case.name,
+        op=case.op,
+        dtype=case.dtype,
+        family=case.family,
+        engine=prepared.engine.name,
+        traffic_bytes=plan.input.required_bytes + plan.output.required_bytes,
+        call_ns=median(call),
+        copy_ns=median(copy),
+        user_ns=median(times[best]),
+        rival=best,
+        check_ns=max(both - prepare, 0),
+        prepare_ns=prepare,
+        copy_ratio=_ratio(copy, call),
+        user_ratio=_ratio(times[best], call),
+    )
+
+
+def _contenders(case: BenchCase, prepared: Prepared) -> dict[str, Callable[[], None]]:
+    """The checked call, the plain copy of the same traffic, and every rival; their results were compared."""
+    plan = prepared.plan
+    packs = case.op == "tess"
+    source, target = _storage(plan.input.required_bytes), _storage(plan.output.required_bytes)
+    source[:] = np.arange(source.size, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(24)
+    linear, tiled = (source, target) if packs else (target, source)
+    array = np.ndarray(case.shape, case.numpy_dtype(), linear, 0, case.strides())  # pyright: ignore[reportCallIssue, reportArgumentType]
+    half = (source.size + target.size) // 2
+    copy_from, copy_to = np.zeros(half, np.uint8), np.zeros(half, np.uint8)
+    backend = BACKENDS[case.op]
+    contenders: dict[str, Callable[[], None]] = {
+        "call": lambda: backend.execute(prepared, [source], [target]),
+        "copy": lambda: np.copyto(copy_to, copy_from),
+    }
+    for name, transpose in transposers().items():
+        contenders[name] = _bind(rival(case, plan, transpose), array, tiled)
+    _compare(contenders, target, case)
+    return contenders
+
+
+def _bind(run: Rival, array: np.ndarray, tiled: np.ndarray) -> Callable[[], None]:
+    return lambda: run(array, tiled)
+
+
+def _compare(contenders: dict[str, Callable[[], None]], target: np.ndarray, case: BenchCase) -> None:
+    target.fill(0)
+    contenders["call"]()
+    expected = target.copy()
+    for name in contenders.keys() - {"call", "copy"}:
+        target.fill(0)
+        contenders[name]()
+        if not np.array_equal(target, expected):
+            raise ArithmeticError(f"{case.name}: the pipeline of {name} gives other bytes; nothing was measured")
+
+
+def _storage(size_bytes: int) -> np.ndarray:
+    """Zeroed bytes at a multiple of 64."""
+    storage = np.zeros(size_bytes + 64, np.uint8)
+    first = -storage.__array_interface__["data"][0] % 64
+    return storage[first : first + size_bytes]
+
+
+def _interleaved(contenders: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
+    repeats = {name: max(1, int(ROUND_NS / max(_time(run, 1), 1))) for name, run in contenders.items()}
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, run in contenders.items():
+            times[name].append(_time(run, repeats[name]))
+    return times
+
+
+def _time(run: Callable[[], object], repeats: int) -> float:
+    """Nanoseconds of one run, over `repeats` of them."""
+    start = perf_counter_ns()
+    for _ in range(repeats):
+        run()
+    return (perf_counter_ns() - start) / repeats
+
+
+def _ratio(others: list[float], calls: list[float]) -> float:
+    return median(other / call for other, call in zip(others, calls, strict=True))

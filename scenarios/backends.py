@@ -15,7 +15,7 @@ from tessbed.runtime.jobs import Job, JobResult
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios.a65_cost import modelled_ticks
 from tessbed.scenarios.model import FirmwareChoice
-from tessbed.sim.device import Device
+from tessbed.sim.device import Device, Injections
 from tessbed.sim.spec import DeviceSpec
 
 A65 = {Op.TESS: tess, Op.DETESS: detess, Op.DETESSCAST: detesscast}
@@ -68,19 +68,30 @@ def image(choice: FirmwareChoice) -> FirmwareImage:
     return FirmwareImage(Composition(**{name: tuple(names) for name, names in held.items()}))
 
 
-def ev74(spec: DeviceSpec, *, firmware: FirmwareImage | None = None, seed: int = 0, trace: bool = False) -> Runtime:
+def ev74(
+    spec: DeviceSpec,
+    *,
+    firmware: FirmwareImage | None = None,
+    seed: int = 0,
+    trace: bool = False,
+    faults: Injections | None = None,
+) -> Runtime:
     """A runtime on a fresh device. `seed` only moves data inside the moments that `data_movement` allows."""
-    return Runtime(Device(spec, firmware or FirmwareImage.full(), seed=seed, trace=trace))
+    return Runtime(Device(spec, firmware or FirmwareImage.full(), seed=seed, trace=trace, inject=faults or {}))
 
 
-def run_on(
+def submit(
     runtime: Runtime, plan: Plan, source: Buffer, target: Buffer, *, workers: int | None = None, name: str = ""
-) -> BackendRun:
-    """One job on a runtime that is there already. Raises what `Runtime.run` raises."""
+) -> Job:
+    """One job on a runtime that is there already. Raises what `Runtime.submit` raises."""
     buffers = ([None], [None]) if plan.empty else ([source], [target])
-    job = runtime.submit(plan, *buffers, workers=workers, name=name)
-    result = runtime.wait(job)
-    return BackendRun(target.host, result.device_ticks, result=result, job=job)
+    return runtime.submit(plan, *buffers, workers=workers, name=name)
+
+
+def ran(job: Job, output: Bytes) -> BackendRun:
+    """What came of a job that has been waited for, in vain or not."""
+    result = job.result()
+    return BackendRun(output, result.device_ticks, result=result, job=job)
 
 
 def run_ev74(
@@ -100,8 +111,9 @@ def run_ev74(
         output_buffer(runtime, plan, prefill) as taken,
     ):
         lent.host[:] = source
-        run = run_on(runtime, plan, lent, taken, workers=workers)
-        return attrs.evolve(run, output=run.output.copy())
+        job = submit(runtime, plan, lent, taken, workers=workers)
+        runtime.wait(job)
+        return ran(job, taken.host.copy())
 
 
 def input_buffer(runtime: Runtime, plan: Plan) -> Buffer:

@@ -77,10 +77,12 @@ def contents(run: Run) -> dict[str, bytes]:
     }
     for entry, outcome in _device_outcomes(run):
         name = file_name(entry)
-        if outcome.run and outcome.run.result and outcome.run.result.stats:
-            files[f"packets/{name}.bin"] = outcome.run.result.packet
-            files[f"packets/{name}.txt"] = disassemble(outcome.run.result.packet).encode()
-            files[f"transfers/{name}.csv"] = _csv(outcome.run.result.stats.trace)
+        result = outcome.run.result if outcome.run else None
+        if result and result.packet:
+            files[f"packets/{name}.bin"] = result.packet
+            files[f"packets/{name}.txt"] = disassemble(result.packet).encode()
+        if result and result.stats:
+            files[f"transfers/{name}.csv"] = _csv(result.stats.trace)
     return files
 
 

@@ -10,12 +10,16 @@ from typing import Any
 
 import attrs
 
+from tessbed.sim.completion import STATUS
+
 OPS = ("tess", "detess", "detesscast")
 BACKENDS = ("a65", "ev74", "both")
 DTYPES = ("int8", "bf16")
 TARGETS = ("fp32", "bf16")
 CHANNELS = ("compact", "pad16")
 PATTERNS = ("golden", "random", "ramp")
+INJECTIONS = ("dma_error", "stall")
+FAULTS = (*(name for name in STATUS if name != "ok"), "lost", "hang")
 MAX_SEED = 2**64 - 1
 
 
@@ -129,7 +133,15 @@ INPUT = (
     Key("pattern", "bytes made by rule (see Input)", one_of(*PATTERNS)),
     Key("file", "a .bin or .npy file, relative to the scenario file", TEXT),
 )
-EXPECT = (Key("output_sha256", "SHA-256 of the required span of the output", SHA256),)
+EXPECT = (
+    Key("output_sha256", "SHA-256 of the required span of the output", SHA256),
+    Key("fault", "how the job must fail on EV74: a device status, lost or hang", one_of(*FAULTS)),
+)
+INJECTION = (
+    Key("kind", "the transfer ends in an error, or never ends", one_of(*INJECTIONS), required=True),
+    Key("worker", "the logical worker whose transfer it is", integer(0, 63), default=0),
+    Key("transfer", "which of that worker's transfers, from 0", integer(0, 2**32 - 1), required=True),
+)
 HELD_OPS = listed("a list of operations", one_of(*OPS))
 HELD_DTYPES = listed("a list of scalar types", one_of(*DTYPES))
 VERSIONS = listed("a list of versions", VERSION)
@@ -184,6 +196,7 @@ JOB = (
         "logical workers of this job on EV74, at most the device's; all without the key",
         integer(1, 64),
     ),
+    Key("faults", "what goes wrong with the job's DMA transfers on EV74", table=INJECTION, many=True, default=()),
     Key("expect", "what the job must produce, beside the oracle's bytes", table=EXPECT),
 )
 SCENARIO = (

@@ -56,6 +56,15 @@ class InputSource:
 
 
 @attrs.frozen
+class Injection:
+    """A DMA transfer of one worker that goes wrong: "dma_error" ends in an error, "stall" never ends."""
+
+    kind: str
+    worker: int
+    transfer: int
+
+
+@attrs.frozen
 class Job:
     """One admitted job. `backends` in the order in which they run; `workers` None means all of the device's."""
 
@@ -67,7 +76,9 @@ class Job:
     input: InputSource
     output_prefill: int
     workers: int | None
-    expected_sha256: str | None
+    expected_sha256: str | None = None
+    expected_fault: str | None = None
+    faults: tuple[Injection, ...] = ()
 
 
 @attrs.frozen
@@ -107,6 +118,8 @@ def to_values(scenario: Scenario) -> dict[str, Any]:
 
 def _job_values(job: Job) -> dict[str, Any]:
     geometry = job.geometry
+    expected = {"output_sha256": job.expected_sha256, "fault": job.expected_fault}
+    expected = {name: value for name, value in expected.items() if value is not None}
     values: dict[str, Any] = {
         "name": job.name,
         "op": geometry.op.value,
@@ -120,7 +133,8 @@ def _job_values(job: Job) -> dict[str, Any]:
         "input": {"pattern": job.input.pattern} if job.input.pattern else {"file": job.input.written},
         "output_prefill": job.output_prefill,
         "workers": job.workers,
-        "expect": {"output_sha256": job.expected_sha256} if job.expected_sha256 else None,
+        "faults": [attrs.asdict(fault) for fault in job.faults] or None,
+        "expect": expected or None,
     }
     return {name: value for name, value in values.items() if value is not None}
 

@@ -79,7 +79,7 @@ class Reader:
                 self._judge((*path, index), item, kind.item)
 
     def _tables(self, path: KeyPath, value: Any, key: Key) -> list[dict[str, Any]]:
-        if not isinstance(value, list) or not value:
+        if not isinstance(value, list) or (key.required and not value):
             self.blame(path, f"got {describe(value)}, wanted {wanted(key)}")
             return []
         return [self.table((*path, index), item, key.table) for index, item in enumerate(value)]
@@ -88,7 +88,7 @@ class Reader:
 def wanted(key: Key) -> str:
     """What the key should hold, in words."""
     if key.many:
-        return f"at least one [[{key.name}]] table"
+        return f"{'at least one' if key.required else 'a list of'} [[{key.name}]] table{'s' * (not key.required)}"
     return key.kind.wanted if key.kind else f"a table with {names_of(key.table)}"
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import attrs
+
 from tessbed.scenarios.run import JobOutcome, Outcome, Run
 from tessbed.scenarios.text_table import aligned
 from tessbed.sim.spec import to_mapping
@@ -14,8 +16,8 @@ EXIT_CODES = {"fault": FAULT, "lost": FAULT, "hang": FAULT, "hazard": HAZARD, "l
 
 
 def exit_code(run: Run) -> int:
-    """0 ok, 1 a check failed, 3 the device had trouble, 4 a hazard or lifetime violation; the worst of all jobs."""
-    codes = [EXIT_CODES[o.trouble.kind] if o.trouble else OK if o.ok else FAILED for o in run.outcomes]
+    """0 as expected, 1 a check failed, 3 the device had trouble, 4 a hazard or lifetime violation; the worst of all."""
+    codes = [OK if o.ok else EXIT_CODES[o.trouble.kind] if o.trouble else FAILED for o in run.outcomes]
     return max(codes)
 
 
@@ -50,18 +52,18 @@ def _result(outcome: Outcome) -> dict[str, Any]:
         "output_sha256": outcome.output_sha256,
         "output_bytes": outcome.output_bytes,
         "verified": outcome.verified,
-        "ticks": outcome.run.ticks if outcome.run else None,
+        "ticks": outcome.run.ticks if outcome.run and not outcome.trouble else None,
     }
-    if outcome.expected_sha256 is not None:
+    if outcome.expected_sha256 or outcome.expected_fault:
         result["as_expected"] = outcome.ok
     if outcome.mismatch:
         result["mismatch"] = {"offset": outcome.mismatch.offset, "text": str(outcome.mismatch)}
     if outcome.trouble:
-        result["trouble"] = {"kind": outcome.trouble.kind, "text": outcome.trouble.text}
+        result["trouble"] = attrs.asdict(outcome.trouble)
     if outcome.run and outcome.run.path:
         path = outcome.run.path
         result["path"] = f"{path.move.value} {path.channels.value} {path.traversal.value}"
-    if outcome.run and outcome.run.result:
+    if outcome.run and outcome.run.result and not outcome.trouble:
         result |= {"job_ticks": outcome.run.result.job_ticks, **_device_counts(outcome.run.result.stats)}
     return result
 
@@ -85,12 +87,13 @@ def table(run: Run) -> list[str]:
     lines = [run.scenario.name, "", *aligned(header, rows, numbers=(3, 4, 5))]
     lines += ["", *_remarks(run)]
     total, good = len(rows), sum(outcome.ok for outcome in run.outcomes)
-    verdict = f"ok: {good} of {total} results right, byte for byte" if run.ok else f"FAILED: {good} of {total} right"
+    words = f"{good} of {total} results as they must be, byte for byte"
+    verdict = f"ok: {words}" if run.ok else f"FAILED: {words}"
     return [*lines, verdict]
 
 
 def _row(entry: JobOutcome, outcome: Outcome) -> tuple[str, ...]:
-    done = outcome.run
+    done = None if outcome.trouble else outcome.run
     return (
         entry.job.name,
         entry.job.geometry.op.value,
@@ -98,9 +101,15 @@ def _row(entry: JobOutcome, outcome: Outcome) -> tuple[str, ...]:
         f"{outcome.output_bytes:,}",
         f"{done.ticks:,}" if done else "-",
         f"{done.result.job_ticks:,}" if done and done.result else "",
-        outcome.trouble.kind if outcome.trouble else "right" if outcome.ok else "WRONG",
+        _judgement(outcome),
         (outcome.output_sha256 or "-")[:12],
     )
+
+
+def _judgement(outcome: Outcome) -> str:
+    if outcome.trouble:
+        return f"{outcome.trouble.status}{', as expected' * outcome.ok}"
+    return "right" if outcome.ok else "WRONG" if outcome.mismatch else "unexpected"
 
 
 def _remarks(run: Run) -> list[str]:
@@ -118,6 +127,8 @@ def complaints(outcome: Outcome) -> list[str]:
     if outcome.trouble:
         return [f"{outcome.trouble.kind}: {outcome.trouble.text}"]
     texts = [str(outcome.mismatch)] if outcome.mismatch else []
-    if outcome.expected_sha256 not in (None, outcome.output_sha256):
+    if outcome.expected_fault:
+        texts.append(f"all bytes are right, the scenario expects {outcome.expected_fault}")
+    elif outcome.expected_sha256 not in (None, outcome.output_sha256):
         texts.append(f"got sha256 {outcome.output_sha256}, the scenario expects {outcome.expected_sha256}")
     return texts

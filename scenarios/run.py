@@ -31,15 +31,20 @@ TROUBLES: dict[type[Exception], str] = {
     LifetimeError: "lifetime",
     StateError: "lifetime",
 }
+NO_OUTPUT = np.empty(0, np.uint8)
 SPOILS_DEVICE = ("hang", "hazard", "lifetime")
 
 
 @attrs.frozen
 class Trouble:
-    """Why a job gave no output: fault, lost, hang, hazard, lifetime, or not_run behind one that spoilt the device."""
+    """Why a job gave no output: fault, lost, hang, hazard, lifetime, or not_run behind one that spoilt the device.
+
+    `status` is what a scenario can expect: the status of the completion record for a fault, else the kind.
+    """
 
     kind: str
     text: str
+    status: str
 
 
 @attrs.frozen
@@ -53,6 +58,7 @@ class Outcome:
     expected_sha256: str | None
     run: BackendRun | None
     trouble: Trouble | None = None
+    expected_fault: str | None = None
 
     @property
     def verified(self) -> bool:
@@ -61,7 +67,9 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Verified, and as the scenario expects."""
+        """As the scenario expects: verified, with the hash that it names, or failed in the way that it names."""
+        if self.expected_fault:
+            return self.trouble is not None and self.trouble.status == self.expected_fault
         return self.verified and self.expected_sha256 in (None, self.output_sha256)
 
 
@@ -102,12 +110,23 @@ def run(scenario: Scenario, *, trace: bool = False, progress: Progress = lambda 
     runtime = None
     if any("ev74" in job.backends for job in scenario.jobs):
         firmware = backends.image(scenario.firmware)
-        runtime = backends.ev74(scenario.device, firmware=firmware, seed=scenario.seed, trace=trace)
+        faults = injections(scenario)
+        runtime = backends.ev74(scenario.device, firmware=firmware, seed=scenario.seed, trace=trace, faults=faults)
     runner = Runner(scenario, runtime, progress)
     done = Run(scenario, tuple(runner.run(job) for job in scenario.jobs))
     if runtime and not runner.spoilt:
         runtime.close()
     return done
+
+
+def injections(scenario: Scenario) -> dict[tuple[int, int, int], str]:
+    """The scenario's faults as the device takes them: by number of submission, worker and transfer."""
+    submitted = [job for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty]
+    return {
+        (number, fault.worker, fault.transfer): fault.kind
+        for number, job in enumerate(submitted)
+        for fault in job.faults
+    }
 
 
 @attrs.define
@@ -134,17 +153,16 @@ class Runner:
         if lent is None or self.runtime is None or backend == "a65":
             return judge(backend, job, source, backends.run_a65(job.plan, source, job.output_prefill))
         if self.spoilt:
-            return _troubled(job, Trouble("not_run", f"the device is spoilt since job {self.spoilt}"))
+            return _troubled(job, Trouble("not_run", f"the device is spoilt since job {self.spoilt}", "not_run"), None)
         with backends.output_buffer(self.runtime, job.plan, job.output_prefill) as taken:
+            submitted = backends.submit(self.runtime, job.plan, lent, taken, workers=job.workers, name=job.name)
             try:
-                done = backends.run_on(self.runtime, job.plan, lent, taken, workers=job.workers, name=job.name)
+                self.runtime.wait(submitted)
             except tuple(TROUBLES) as error:
-                trouble = Trouble(
-                    next(kind for known, kind in TROUBLES.items() if isinstance(error, known)), str(error)
-                )
+                trouble = _trouble(error)
                 self.spoilt = job.name if trouble.kind in SPOILS_DEVICE else None
-                return _troubled(job, trouble)
-            return judge(backend, job, source, done)
+                return _troubled(job, trouble, backends.ran(submitted, NO_OUTPUT))
+            return judge(backend, job, source, backends.ran(submitted, taken.host))
 
 
 def judge(backend: str, job: Job, source: Bytes, done: BackendRun) -> Outcome:
@@ -155,12 +173,19 @@ def judge(backend: str, job: Job, source: Bytes, done: BackendRun) -> Outcome:
         output_bytes=done.output.size,
         mismatch=verify(oracle_case(job.geometry), source, done.output, job.output_prefill),
         expected_sha256=job.expected_sha256,
-        run=attrs.evolve(done, output=np.empty(0, np.uint8)),
+        run=attrs.evolve(done, output=NO_OUTPUT),
+        expected_fault=job.expected_fault if backend == "ev74" else None,
     )
 
 
-def _troubled(job: Job, trouble: Trouble) -> Outcome:
-    return Outcome("ev74", None, job.plan.output.required_bytes, None, job.expected_sha256, None, trouble)
+def _trouble(error: Exception) -> Trouble:
+    kind = next(kind for known, kind in TROUBLES.items() if isinstance(error, known))
+    return Trouble(kind, str(error), error.status if isinstance(error, JobFault) else kind)
+
+
+def _troubled(job: Job, trouble: Trouble, done: BackendRun | None) -> Outcome:
+    size, expected = job.plan.output.required_bytes, job.expected_sha256
+    return Outcome("ev74", None, size, None, expected, done, trouble, job.expected_fault)
 
 
 def oracle_case(geometry: Geometry) -> OracleCase:

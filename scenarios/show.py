@@ -43,8 +43,10 @@ def _job(job: Job) -> Iterator[str]:
         yield f"    tiles   {_tiles(plan)}"
     yield f"    input   {plan.input.required_bytes:,} bytes, {_input(job)}"
     yield f"    output  {plan.output.required_bytes:,} bytes, filled with {job.output_prefill:#04x} first"
-    if job.expected_sha256:
-        yield f"    expect  sha256 {job.expected_sha256}"
+    for fault in job.faults:
+        yield f"    fault   {fault.kind} of transfer {fault.transfer} of worker {fault.worker}"
+    if job.expected_fault or job.expected_sha256:
+        yield f"    expect  {job.expected_fault or f'sha256 {job.expected_sha256}'}"
 
 
 def _tiled(job: Job) -> str:

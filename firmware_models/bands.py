@@ -22,6 +22,10 @@ BAND_BYTES = 32768
 bands overlaps its drains, and staging is bounded whatever the tensor."""
 
 
+LEAST_BYTES = 64
+"""Every area of the scratch holds at least this much: a block of 16 channels in any form."""
+
+
 @attrs.frozen
 class Budget:
     """A worker's scratch: the gather area at 0, then one area for each slot. All sizes in bytes."""
@@ -32,11 +36,11 @@ class Budget:
 
     @classmethod
     def of(cls, spec: DeviceSpec, gathered: int, packed: int) -> "Budget":
-        """Splits the usable scratch in the ratio of bytes gathered and packed for a pixel."""
-        align = spec.scratch_align_bytes
+        """Splits the usable scratch in the ratio of bytes gathered and packed for a pixel; each area gets some."""
         usable = spec.usable_scratch_bytes
+        align = spec.scratch_align_bytes
         share = usable * gathered // (gathered + spec.slots * packed) // align * align
-        gather_bytes = max(align, share)
+        gather_bytes = min(max(align, LEAST_BYTES, share), usable - spec.slots * max(align, LEAST_BYTES))
         return cls(gather_bytes, (usable - gather_bytes) // spec.slots // align * align, spec.slots)
 
     def slot(self, band: int) -> int:

@@ -118,7 +118,9 @@ class _Maker:
         channels = c_axis.extent if C in self.whole else c_axis.tile
         gathered = sum(geometry.pixel_bytes(high - low) for low, high in self._segments(C, (0, channels)))
         self.budget = Budget.of(spec, gathered, channels * geometry.linear_scalar_bytes)
-        self.reader = TileReader(geometry, 2**spec.dma.field_bits - 1, spec.memory.access_bytes)
+        self.reader = TileReader(
+            geometry, 2**spec.dma.field_bits - 1, spec.memory.access_bytes, self.budget.gather_bytes
+        )
 
     def bands(self, low: int, high: int) -> Iterator[Band]:
         """The bands that produce the output positions [low, high)."""

@@ -44,6 +44,11 @@ class Tile:
     tiled_offset: int
     linear_offset: int
 
+    @property
+    def pixels(self) -> int:
+        """Pixels of the tile."""
+        return prod(self.extents[1:])
+
 
 @attrs.frozen(slots=False)
 class Geometry:

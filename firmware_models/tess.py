@@ -14,7 +14,7 @@ from tessbed.firmware_models import costs
 from tessbed.firmware_models.bands import BAND_BYTES, Band, Budget, Footprint, even_parts, run_bands
 from tessbed.firmware_models.cover import Cover, cover
 from tessbed.firmware_models.geometry import BLOCK, Geometry, Tile
-from tessbed.firmware_models.ownership import boxes, cut_bytes
+from tessbed.firmware_models.ownership import Range, boxes, cut_bytes
 from tessbed.firmware_models.pack import Fill, Move
 from tessbed.sim.launch import Body
 from tessbed.sim.spec import DeviceSpec
@@ -83,15 +83,14 @@ class _Maker:
     def tile_bands(self, tile: Tile, low: int, high: int) -> Iterator[Band]:
         """The bands of tile bytes [low, high)."""
         geometry = self.geometry
-        channels, *plane = tile.extents
-        pixels = plane[0] * plane[1] * plane[2]
+        channels, pixels = tile.extents[0], tile.pixels
         size = geometry.pixel_bytes(channels)
         first, last = min(low // size, pixels), min(-(-high // size), pixels)
         most = min(
             self.budget.gather_bytes // (channels * geometry.scalar_bytes), (self.budget.slot_bytes - BLOCK) // size
         )
         if first == last:
-            yield self._band(tile, (low, high), [], [], [Piece(pixels * size, high - pixels * size, 0)], 0)
+            yield self._tail_band(tile, (low, high), Piece(pixels * size, high - pixels * size, 0))
         elif most == 0:
             for pixel in range(first, last):
                 yield from self._wide_pixel(tile, (low, high), pixel)
@@ -99,7 +98,7 @@ class _Maker:
             most = max(1, min(most, BAND_BYTES // size))
             yield from self._pixel_bands(tile, (low, high), (first, last), most)
 
-    def _pixel_bands(self, tile: Tile, owned: tuple[int, int], pixels: tuple[int, int], most: int) -> Iterator[Band]:
+    def _pixel_bands(self, tile: Tile, owned: Range, pixels: Range, most: int) -> Iterator[Band]:
         """Cuts a range of pixels into bands of at most `most`, at row ends where rows fit."""
         first, last = pixels
         width = tile.extents[3]
@@ -112,7 +111,7 @@ class _Maker:
             yield self._pixel_band(tile, owned, first, end)
             first = end
 
-    def _pixel_band(self, tile: Tile, owned: tuple[int, int], first: int, last: int) -> Band:
+    def _pixel_band(self, tile: Tile, owned: Range, first: int, last: int) -> Band:
         """The band of whole pixels [first, last) of `tile`."""
         geometry, slot = self.geometry, self.budget.slot(self.made)
         channels, depth, height, width = tile.extents
@@ -131,8 +130,7 @@ class _Maker:
                 cost = self._c2_ticks(extents)
             covers.append(read)
             scratch, ticks, scattered = scratch + read.scratch_bytes, ticks + cost, scattered + scalars
-        pixels = depth * height * width
-        end = last * size if last < pixels else geometry.tile_bytes(tile.extents)
+        end = last * size if last < tile.pixels else geometry.tile_bytes(tile.extents)
         if end > last * size:
             steps.append(Fill((end - last * size,), slot + (last - first) * size, (1,), 0))
         counts = {"scattered_scalars": scattered, **self._counts(last - first, channels)}
@@ -192,46 +190,50 @@ class _Maker:
             "c2_pad16_pixels": pixels if self._c2(channels) else 0,
         }
 
-    def _wide_pixel(self, tile: Tile, owned: tuple[int, int], pixel: int) -> Iterator[Band]:
-        """The bands of one pixel whose channels do not fit the scratch at once."""
+    def _wide_pixel(self, tile: Tile, owned: Range, pixel: int) -> Iterator[Band]:
+        """The bands of one pixel whose channels do not fit the scratch at once; the last pixel brings the tail."""
         geometry = self.geometry
-        channels = tile.extents[0]
-        size, stored = geometry.pixel_bytes(channels), geometry.stored(channels)
-        room = min(self.budget.gather_bytes, self.budget.slot_bytes - BLOCK, BAND_BYTES) // geometry.scalar_bytes
-        step = max(1, room // BLOCK * BLOCK) if room >= BLOCK else room
-        for first in range(0, channels, step):
-            last = min(first + step, channels)
-            end = stored if last == channels else last
+        size, stored = geometry.pixel_bytes(tile.extents[0]), geometry.stored(tile.extents[0])
+        room = min(self.budget.gather_bytes, self.budget.slot_bytes, BAND_BYTES) // geometry.scalar_bytes
+        step = room // BLOCK * BLOCK or room
+        for first in range(0, stored, step):
+            end = min(first + step, stored)
             pieces = [
                 Piece(pixel * size + plane * stored + first, end - first, plane * (end - first))
                 for plane in range(geometry.scalar_bytes)
             ]
-            tail = geometry.tile_bytes(tile.extents) - (pixel + 1) * size
-            if end == stored and 0 < tail < BLOCK:
-                pieces.append(Piece((pixel + 1) * size, tail, geometry.scalar_bytes * (end - first)))
             if any(self._clip(piece, owned) for piece in pieces):
-                yield self._channel_band(tile, owned, pixel, (first, last, end), pieces)
+                yield self._channel_band(tile, owned, pixel, (first, end), pieces)
+        end = (pixel + 1) * size
+        tail = Piece(end, geometry.tile_bytes(tile.extents) - end, 0)
+        if pixel + 1 == tile.pixels and self._clip(tail, owned):
+            yield self._tail_band(tile, owned, tail)
 
-    def _channel_band(
-        self, tile: Tile, owned: tuple[int, int], pixel: int, span: tuple[int, int, int], pieces: list[Piece]
-    ) -> Band:
+    def _channel_band(self, tile: Tile, owned: Range, pixel: int, stored: Range, pieces: list[Piece]) -> Band:
+        """The band of the stored channels `stored` of one pixel, padding included."""
         geometry, slot = self.geometry, self.budget.slot(self.made)
-        first, last, end = span
-        _, _, height, width = tile.extents
+        channels, _, height, width = tile.extents
+        first, end = stored
+        valid = max(0, min(end, channels) - first)
         row, column = divmod(pixel, width)
-        extents = (last - first, 1, 1, 1)
-        read = self._read(tile, (first, *divmod(row, height), column), extents, 0)
-        packed = sum(piece.size for piece in pieces)
-        fill = geometry.fill if geometry.tile_format == "pad16" else 0
-        steps: list[Move | Fill] = [Fill((packed,), slot, (1,), fill)] if end > last else []
-        tail = pieces[geometry.scalar_bytes :]
-        steps += [Fill((piece.size,), slot + piece.slot_byte, (1,), 0) for piece in tail]
-        steps.append(self._move(extents, 0, read, slot, (1, 0, 0, 0), end - first))
-        ticks, scattered = costs.box_ticks(geometry, self.spec, extents, packed)
+        steps: list[Move | Fill] = []
+        if first + valid < end:
+            steps.append(Fill((geometry.scalar_bytes * (end - first),), slot, (1,), geometry.fill))
+        reads, ticks, scattered = [], 0, 0
+        if valid:
+            extents = (valid, 1, 1, 1)
+            reads.append(self._read(tile, (first, *divmod(row, height), column), extents, 0))
+            steps.append(self._move(extents, 0, reads[0], slot, (1, 0, 0, 0), end - first))
+            ticks, scattered = costs.box_ticks(geometry, self.spec, extents, geometry.scalar_bytes * (end - first))
         counts = {"scattered_scalars": scattered, "channel_bands": 1}
-        return self._band(tile, owned, [read], steps, pieces, ticks, counts)
+        return self._band(tile, owned, reads, steps, pieces, ticks, counts)
 
-    def _clip(self, piece: Piece, owned: tuple[int, int]) -> Piece | None:
+    def _tail_band(self, tile: Tile, owned: Range, tail: Piece) -> Band:
+        """The band of a tile's alignment bytes, which are zero."""
+        slot = self.budget.slot(self.made)
+        return self._band(tile, owned, [], [Fill((tail.size,), slot, (1,), 0)], [tail], 0, {})
+
+    def _clip(self, piece: Piece, owned: Range) -> Piece | None:
         """The owned part of a piece, if any."""
         low, high = max(piece.tile_byte, owned[0]), min(piece.tile_byte + piece.size, owned[1])
         return Piece(low, high - low, piece.slot_byte + low - piece.tile_byte) if low < high else None
@@ -239,24 +241,21 @@ class _Maker:
     def _band(
         self,
         tile: Tile,
-        owned: tuple[int, int],
+        owned: Range,
         covers: Sequence[Cover],
         steps: list[Move | Fill],
         pieces: Sequence[Piece],
         ticks: int,
-        counts: dict[str, int] | None = None,
+        counts: dict[str, int],
     ) -> Band:
         """Closes a band: clips what it drains to the owned bytes and adds the fixed costs."""
         geometry, slot = self.geometry, self.budget.slot(self.made)
-        if not covers:
-            steps = [Fill((pieces[0].size,), slot, (1,), 0)]
         base = geometry.output_address + tile.tiled_offset
         clipped = [part for part in (self._clip(piece, owned) for piece in pieces) if part]
         chain: list[Descriptor] = []
         for part in clipped:
             chain += cover(base + part.tile_byte, slot + part.slot_byte, (), (), part.size, self._limit).descriptors
         low, high = clipped[0].tile_byte, clipped[-1].tile_byte + clipped[-1].size
-        counts = counts or {}
         fragments = sum(part.size % geometry.pixel_bytes(tile.extents[0]) != 0 for part in clipped)
         compute = self.spec.compute
         ticks += compute.band_ticks + counts.get("plane_clears", 0) * compute.clear_ticks

@@ -5,6 +5,7 @@ pixels is read plane by plane. Channel-block tiles are read in whole blocks of 1
 """
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 import attrs
 
@@ -90,11 +91,14 @@ def _block_parts(skip: int, channels: int) -> Iterator[tuple[int, int, int]]:
 
 @attrs.frozen
 class TileReader:
-    """Gathers from the tiled input. `limit` is the largest descriptor field, `access_bytes` one memory access."""
+    """Gathers from the tiled input. `limit` is the largest descriptor field, `access_bytes` one memory access,
+    `room_bytes` the gather area: pixels that are too wide for it are read plane by plane, too.
+    """
 
     geometry: Geometry
     limit: int
     access_bytes: int
+    room_bytes: int
 
     def read(self, volume: int, ranges: Sequence[Range], scratch: int) -> TileRead:
         """Gathers the box of (c, d, h, w) `ranges`, which lies in one tile, to `scratch`."""
@@ -106,13 +110,15 @@ class TileReader:
         extents = tuple(high - low for low, high in ranges)
         if self.geometry.tile_format == "cblocked":
             return self._read_blocks(tile, first, extents, scratch)
-        if self._by_plane(tile, extents[C]):
+        if self._by_plane(tile, extents):
             return self._read_planes(tile, first, extents, scratch)
         return self._read_pixels(tile, first, extents, scratch)
 
-    def _by_plane(self, tile: Tile, channels: int) -> bool:
-        """True where the wanted channels are the lesser part of a wide pixel."""
-        stored = self.geometry.stored(tile.extents[C])
+    def _by_plane(self, tile: Tile, extents: tuple[int, ...]) -> bool:
+        """True where the wanted channels are the lesser part of a wide pixel, or whole pixels are too much."""
+        channels, stored = extents[C], self.geometry.stored(tile.extents[C])
+        if prod(extents[D:]) * self.geometry.pixel_bytes(tile.extents[C]) > self.room_bytes:
+            return True
         return channels < tile.extents[C] and channels >= self.access_bytes // 4 and 2 * channels <= stored
 
     def _read_pixels(self, tile: Tile, first: tuple[int, ...], extents: tuple[int, ...], scratch: int) -> TileRead:

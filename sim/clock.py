@@ -7,12 +7,19 @@ priority), then arbitration. Nothing but the arbiter may use the last.
 from collections.abc import Callable
 from typing import Any
 
-from simpy import Environment, Event
+from simpy import Environment, Event, Process
 from simpy.events import NORMAL, URGENT, EventPriority
 
 EFFECT = URGENT
 WORKER = NORMAL
 ARBITRATION = EventPriority(2)
+
+
+def abandon(process: Process) -> None:
+    """Never resume `process`, whatever it waits for."""
+    target = process.target if process.is_alive else None
+    if target is not None and target.callbacks is not None:
+        target.callbacks.remove(process._resume)
 
 
 def now(env: Environment) -> int:

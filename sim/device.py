@@ -5,17 +5,19 @@ firmware entry, record, and after `completion_ticks` the host knows; meanwhile t
 """
 
 from collections import deque
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Protocol
 
 import attrs
-from simpy import Environment, Event
+from simpy import Environment, Event, Process
 
 from tessbed.sim import clock, completion
 from tessbed.sim.audit import audit
 from tessbed.sim.completion import Completion, Record
+from tessbed.sim.delivery import Delivery
 from tessbed.sim.dma import Dma
 from tessbed.sim.errors import DeviceFault, HazardError, MemoryFault
+from tessbed.sim.faults import Fault, FaultPlan, injections, no_faults
 from tessbed.sim.flight import Flight
 from tessbed.sim.hang import Waiting, run_until
 from tessbed.sim.job import JobContext, MemoryProbe
@@ -61,7 +63,8 @@ class Ticket:
 class Device:
     """One device on `env`. Attributes to use: `spec`, `memory`, `env`, `now`.
 
-    `inject` maps (number of the job, worker, sequence) to "dma_error" or "stall", see `Dma`.
+    `inject` maps (number of the job, worker, sequence) to "dma_error", "stall" or "worker_died", see `Dma`;
+    `faults` plans those and all others by the number of the job. `delivery.listeners` hear of every interrupt.
     """
 
     spec: DeviceSpec
@@ -70,13 +73,18 @@ class Device:
     env: Environment = attrs.field(factory=Environment, kw_only=True)
     trace: bool = attrs.field(default=False, kw_only=True)
     inject: Injections = attrs.field(factory=dict, kw_only=True)
+    faults: FaultPlan = attrs.field(default=no_faults, kw_only=True)
+    reset_ticks: int = attrs.field(default=200_000, kw_only=True)
     memory: DeviceMemory = attrs.field(init=False)
+    delivery: Delivery = attrs.field(init=False)
     _queue: deque[Ticket] = attrs.field(factory=deque, init=False)
     _running: Ticket | None = attrs.field(default=None, init=False)
     _submitted: int = attrs.field(default=0, init=False)
+    _server: Process | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.memory = DeviceMemory(self.spec.memory)
+        self.delivery = Delivery(self.env, self.memory, self.spec.completion_ticks)
 
     @property
     def now(self) -> int:
@@ -95,8 +103,27 @@ class Device:
         self._submitted += 1
         self._queue.append(ticket)
         if self._running is None and len(self._queue) == 1:
-            self.env.process(self._serve())
+            self._server = self.env.process(self._serve())
         return ticket.woken
+
+    def reset(self) -> Event:
+        """Stop everything and forget every job. The event succeeds when that is confirmed, `reset_ticks` later.
+
+        Until then the device goes on as before, so what it uses must not be let go before the confirmation.
+        """
+        confirmed = self.env.event()
+        clock.at(self.env, self.now + self.reset_ticks, clock.WORKER, lambda _: self._stop(confirmed), None)
+        return confirmed
+
+    def _stop(self, confirmed: Event) -> None:
+        if self._server is not None:
+            clock.abandon(self._server)
+        if self._running and self._running.job and self._running.job.launched:
+            self._running.job.launched.stop()
+        self.delivery.reset()
+        self._queue.clear()
+        self._running = self._server = None
+        confirmed.succeed()
 
     def run(self, event: Event) -> Any:
         """Run until `event`; raises HangError when nothing can happen any more."""
@@ -119,18 +146,20 @@ class Device:
         queued = self.now - ticket.tick
         if self.spec.dispatch_ticks:
             yield self.env.timeout(self.spec.dispatch_ticks)
-        job = ticket.job = self._make_job(ticket)
+        planned = self.faults(ticket.number)
+        self.delivery.announce(ticket.submission.cookie, planned)
+        job = ticket.job = self._make_job(ticket, planned)
         done = yield from self._enter(job, ticket.submission)
-        self._write_record(ticket, job, done)
         stats = job_stats(job, done, ticket.tick, queued, self.now)
         audit(stats)
-        wake = self.now + self.spec.completion_ticks
-        clock.at(self.env, wake, clock.WORKER, lambda _: ticket.woken.succeed(stats), None)
+        record = completion.encode(Record(ticket.submission.cookie, done, job.parts["device"], job.workers))
+        self.delivery.report(ticket.submission.record_address, record, stats, ticket.woken, planned)
 
-    def _make_job(self, ticket: Ticket) -> JobContext:
+    def _make_job(self, ticket: Ticket, planned: Sequence[Fault]) -> JobContext:
         wanted = ticket.submission.workers
         workers = self.spec.workers if wanted is None else min(wanted, self.spec.workers)
         inject = {key[1:]: what for key, what in self.inject.items() if key[0] == ticket.number}
+        inject |= injections(planned)
 
         def start_dma() -> Dma:
             return Dma(self.env, self.spec, self.memory, self.seed, self.now, inject, self.trace)
@@ -151,11 +180,6 @@ class Device:
         except MemoryFault as fault:
             raise DeviceFault("packet_fetch", fault.address) from fault
         return view.tobytes()
-
-    def _write_record(self, ticket: Ticket, job: JobContext, done: Completion) -> None:
-        record = Record(ticket.submission.cookie, done, job.parts["device"], job.workers)
-        place = self.memory.view(ticket.submission.record_address, completion.RECORD_BYTES, write=True)
-        place[:] = bytearray(completion.encode(record))
 
 
 def _waiting_in(ticket: Ticket) -> list[Waiting]:

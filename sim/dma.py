@@ -37,7 +37,8 @@ WORD = (1 << 64) - 1
 class Dma:
     """The engine of one job, from its launch at tick `origin` on; all ticks inside are absolute.
 
-    `inject` maps (worker, sequence) to "dma_error" (the transfer faults) or "stall" (it never ends).
+    `inject` maps (worker, sequence) to "dma_error" (the transfer faults), "stall" (it never ends)
+    or "worker_died" (the worker dies as it asks for it).
     """
 
     env: Environment
@@ -56,6 +57,7 @@ class Dma:
     trace: list[TransferRecord] = attrs.field(factory=list, init=False)
     stalled: list[Flight] = attrs.field(factory=list, init=False)
     _kicked_at: int = attrs.field(default=-1, init=False)
+    _halted: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.costs = cost_table(self.spec)
@@ -99,6 +101,8 @@ class Dma:
     def _resolve(self, flight: Flight) -> None:
         """Find the storage, and what is going to go wrong."""
         injected = self.inject.get((flight.worker, flight.seq))
+        if injected == "worker_died":
+            raise DeviceFault(injected, flight.worker)
         if injected == "dma_error":
             flight.fault = DeviceFault("dma_error", flight.movement.descriptors[0].address)
         elif fault := flight.movement.resolve(self.memory):
@@ -123,7 +127,13 @@ class Dma:
             self._kicked_at = tick
             clock.at(self.env, tick, clock.ARBITRATION, self._arbitrate, None)
 
+    def halt(self) -> None:
+        """Stop for good: no further effect of any transfer."""
+        self._halted = True
+
     def _arbitrate(self, _: Event) -> None:
+        if self._halted:
+            return
         tick = clock.now(self.env)
         self._kicked_at = -1
         while pool := self._next_pool(tick):
@@ -200,21 +210,29 @@ class Dma:
             clock.at(self.env, start, clock.EFFECT, lambda _: self._segment_starts(*step), None)
 
     def _segment_starts(self, flight: Flight, start: int, index: int) -> None:
+        if self._halted:
+            return
         flight.movement.read_background(index)
         step = (flight, start + flight.fold.segments[index].data_ticks, index)
         clock.at(self.env, step[1], clock.EFFECT, lambda _: self._segment_ends(*step), None)
 
     def _segment_ends(self, flight: Flight, end: int, index: int) -> None:
+        if self._halted:
+            return
         flight.movement.write_partial(index)
         self._next_segment(flight, end, index + 1)
 
     def _sampled(self, event: Any) -> None:
-        event.value.sample(clock.now(self.env))
+        if not self._halted:
+            event.value.sample(clock.now(self.env))
 
     def _delivered(self, event: Any) -> None:
-        event.value.deliver(clock.now(self.env))
+        if not self._halted:
+            event.value.deliver(clock.now(self.env))
 
     def _completed(self, event: Any) -> None:
+        if self._halted:
+            return
         flight: Flight = event.value
         tick = clock.now(self.env)
         if flight.delivered_at < 0:

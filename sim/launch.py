@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import attrs
 import numpy as np
-from simpy import Environment
+from simpy import Environment, Process
 
 from tessbed.sim import clock
 from tessbed.sim.dma import Dma
@@ -34,14 +34,21 @@ class Launch:
     running: list[WorkerContext] = attrs.field(factory=list, init=False)
     ended: list[WorkerStats] = attrs.field(factory=list, init=False)
     faults: list[tuple[int, int, DeviceFault]] = attrs.field(factory=list, init=False)
+    _cores: list[Process] = attrs.field(factory=list, init=False)
 
     def run(self, body: Body) -> Steps:
         """Run `body` on each worker; raises the earliest DeviceFault after all have ended."""
         cores = range(min(self.spec.cores, self.workers))
-        processes = [self.env.process(self._core(core, body)) for core in cores]
-        yield from processes
+        self._cores = [self.env.process(self._core(core, body)) for core in cores]
+        yield from self._cores
         if self.faults:
             raise min(self.faults, key=lambda entry: entry[:2])[2]
+
+    def stop(self) -> None:
+        """Stop every core and the DMA where they stand, for good."""
+        self.dma.halt()
+        for process in self._cores:
+            clock.abandon(process)
 
     def _core(self, core: int, body: Body) -> Steps:
         pause = core * self.spec.launch_stagger_ticks

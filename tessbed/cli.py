@@ -14,6 +14,10 @@ VERBS = {
     "list": ("tessbed.verbs.list", "list the scenarios that ship with tessbed"),
     "show": ("tessbed.verbs.show", "show what a scenario asks for, and what it comes down to"),
     "validate": ("tessbed.verbs.validate", "check scenario files without running them"),
+    "encode": ("tessbed.verbs.encode", "write the relocatable packets of a scenario's EV74 jobs"),
+    "disasm": ("tessbed.verbs.disasm", "show packets field by field"),
+    "diff": ("tessbed.verbs.diff", "compare two packets field by field"),
+    "verify": ("tessbed.verbs.verify", "judge packets as the firmware would; --census flips every bit"),
 }
 USAGE = "usage: tessbed VERB [ARGUMENTS]      tessbed VERB --help      tessbed --version"
 

@@ -23,12 +23,17 @@ FAULTS = {
     "overlap": "the spans of input and output intersect",
     "unbound": "an address is still zero",
 }
+DEVICE_FAULTS = {
+    "capability": "the firmware image lacks the operation, scalar type or packet version",
+    "unmapped": "a span is not mapped into the device's window",
+    "read_only": "the output's span may not be written",
+}
 _PREFIX = {"magic": "magic", "version_major": "version", "version_minor": "version"}
 _CRC = BY_NAME["crc32"]
 
 
 class PacketFault(ValueError):
-    """Bytes that are not a valid packet: `code` is a key of FAULTS, `field` the field at fault."""
+    """A refused packet: `code` is a key of FAULTS, or of DEVICE_FAULTS on a device; `field` is the field at fault."""
 
     def __init__(self, code: str, field: str, text: str) -> None:
         super().__init__(f"{field}: {text} [{code}]")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tessbed.kernels.ev74.fields import ENUMERATIONS, FIELDS, PACKET_BYTES, SECTIONS, Field
-from tessbed.kernels.ev74.packet import FAULTS
+from tessbed.kernels.ev74.packet import DEVICE_FAULTS, FAULTS
 from tessbed.kernels.ev74.rules import DTYPE_PAIRS, FORMATS
 
 _HEAD = f"""\
@@ -102,5 +102,6 @@ def _operations() -> Iterator[str]:
 
 
 def _faults() -> Iterator[str]:
-    for code, meaning in FAULTS.items():
-        yield f"- `{code}`: {meaning}"
+    yield from (f"- `{code}`: {meaning}" for code, meaning in FAULTS.items())
+    yield "\nOnly a device, with its firmware image and its memory, can find these:\n"
+    yield from (f"- `{code}`: {meaning}" for code, meaning in DEVICE_FAULTS.items())

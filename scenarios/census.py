@@ -1,0 +1,164 @@
+"""Census: flips every bit of a packet, one at a time, and says what each bit is for.
+
+Each bit is tried twice on a simulated device: with the checksum as it was, which must be refused, and with the checksum
+repaired. Then the bit must show: the packet is refused, or the job writes other bytes, or it takes another time. The
+oracle reads the changed packet as well: whatever runs must write what the packet now says. A few bits of a tile extent
+cut the very same storage in another way and happen to cost nothing; they count as synonyms only if the oracle finds
+every element in its old place. A bit that does nothing else, or that breaks the device, is unexplained.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from functools import partial
+
+import attrs
+
+from tessbed.kernels import Plan
+from tessbed.kernels.ev74.encode import encode_plan
+from tessbed.kernels.ev74.fields import FIELDS, PACKET_BYTES, PORTS, Field
+from tessbed.kernels.ev74.packet import decode, seal
+from tessbed.runtime.jobs import OK
+from tessbed.runtime.trouble import REFUSALS
+from tessbed.scenarios import backends, inputs
+from tessbed.scenarios.backends import Bytes
+from tessbed.scenarios.model import Job, Scenario
+from tessbed.scenarios.oracle import verify
+from tessbed.scenarios.packet_case import case_of, places
+from tessbed.sim.errors import HangError, HazardError
+from tessbed.sim.spec import DeviceSpec
+
+BITS = 8 * PACKET_BYTES
+MAX_JOB_BYTES = 1 << 16
+ADDRESSES = tuple(f"{port}_address" for port in PORTS)
+_ENDINGS = frozenset(REFUSALS.values())
+
+
+class CensusError(ValueError):
+    """A job of which no census can be taken; the text says why."""
+
+
+class Fate(Enum):
+    """What becomes of the job when one bit is flipped and the checksum repaired."""
+
+    REFUSED = "refused"
+    RESERVED = "reserved"
+    OUTPUT = "output"
+    TIMING = "timing"
+    SYNONYM = "synonym"
+    UNEXPLAINED = "unexplained"
+
+
+@attrs.frozen
+class Bit:
+    """One bit: its field, its number in it, how the job ended with the old and with the repaired checksum, its fate."""
+
+    field: Field
+    number: int
+    with_old_crc: str
+    with_new_crc: str
+    fate: Fate
+
+    @property
+    def explained(self) -> bool:
+        """True where the checksum caught the flip, and the flip showed once the checksum was repaired."""
+        return self.with_old_crc in _ENDINGS and self.fate is not Fate.UNEXPLAINED
+
+
+@attrs.frozen
+class Seen:
+    """What a device made of packet bytes: how the job ended, the output buffer then, device and job ticks."""
+
+    raw: bytes
+    ending: str
+    output: bytes
+    ticks: tuple[int, int]
+
+
+@attrs.frozen
+class Bench:
+    """A job and the device on which variants of its packet are tried, each on a fresh device."""
+
+    plan: Plan
+    source: Bytes
+    prefill: int
+    spec: DeviceSpec
+    seed: int
+
+    def run(self, change: Callable[[bytes], bytes]) -> Seen:
+        """Binds the packet to fresh buffers, submits what `change` makes of it, and sees what comes."""
+        runtime = backends.ev74(self.spec, seed=self.seed)
+        lent = backends.input_buffer(runtime, self.plan)
+        taken = backends.output_buffer(runtime, self.plan, self.prefill)
+        lent.host[:] = self.source
+        raw = change(encode_plan(self.plan, self.plan.op).bind(lent.address, taken.address).raw)
+        try:
+            result = runtime.settle(runtime.submit_packet(raw, [lent], [taken]))
+        except (HangError, HazardError) as error:
+            return Seen(raw, type(error).__name__, b"", (0, 0))
+        return Seen(raw, result.outcome, taken.host.tobytes(), (result.device_ticks, result.job_ticks))
+
+    def as_written(self, seen: Seen) -> bool:
+        """Whether the output is what the oracle makes of the packet that was submitted."""
+        return verify(case_of(decode(seen.raw)), self.source, seen.output, self.prefill) is None
+
+
+def flipped(raw: bytes, bit: int) -> bytes:
+    """`raw` with one bit inverted; bit 0 is the lowest of the first byte. The checksum stays."""
+    return (int.from_bytes(raw, "little") ^ 1 << bit).to_bytes(len(raw), "little")
+
+
+def census(bench: Bench) -> Iterator[Bit]:
+    """Every bit of the job's packet, in order. Raises CensusError if the job does not even run undamaged."""
+    plain = bench.run(lambda raw: raw)
+    if plain.ending != OK:
+        raise CensusError(f"the undamaged packet ends in {plain.ending}")
+    for field in FIELDS:
+        for number in range(8 * field.width):
+            flip = partial(flipped, bit=8 * field.offset + number)
+            old, new = bench.run(flip), bench.run(lambda raw, flip=flip: seal(flip(raw)))
+            yield Bit(field, number, old.ending, new.ending, fate(bench, field, plain, new))
+
+
+def fate(bench: Bench, field: Field, plain: Seen, changed: Seen) -> Fate:
+    """What a change to `field` did to the job of `bench`, whose undamaged packet showed as `plain`.
+
+    The checksum's own bits are repaired along with everything else: for them the old checksum alone is telling.
+    """
+    if field.name == "crc32":
+        return Fate.REFUSED if changed == plain else Fate.UNEXPLAINED
+    if changed.ending in _ENDINGS:
+        return Fate.REFUSED if field.limit else Fate.RESERVED
+    if changed.ending != OK or not (field.name in ADDRESSES or bench.as_written(changed)):
+        return Fate.UNEXPLAINED
+    if changed.output != plain.output:
+        return Fate.OUTPUT
+    if changed.ticks != plain.ticks:
+        return Fate.TIMING
+    return Fate.SYNONYM if places(decode(plain.raw)) == places(decode(changed.raw)) else Fate.UNEXPLAINED
+
+
+def benches(scenario: Scenario) -> dict[Job, Bench]:
+    """A bench for every EV74 job of the scenario that is not empty. Raises CensusError for a job too large to flip."""
+    return {job: _bench(job, scenario) for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty}
+
+
+def _bench(job: Job, scenario: Scenario) -> Bench:
+    needed = job.plan.input.required_bytes + job.plan.output.required_bytes
+    if needed > MAX_JOB_BYTES:
+        raise CensusError(
+            f"job {job.name!r} moves {needed:,} bytes; a census runs it {2 * BITS:,} times and takes at most"
+            f" {MAX_JOB_BYTES:,}"
+        )
+    source = backends.storage(job.plan.input.required_bytes)
+    inputs.fill(source, job, scenario.seed)
+    spec = scenario.device if job.workers is None else attrs.evolve(scenario.device, workers=job.workers)
+    return Bench(job.plan, source, job.output_prefill, spec, scenario.seed)
+
+
+def by_field(bits: Sequence[Bit]) -> dict[Field, Counter[Fate]]:
+    """How many bits of each field have which fate, in packet order."""
+    counts = {field: Counter[Fate]() for field in FIELDS}
+    for bit in bits:
+        counts[bit.field][bit.fate] += 1
+    return counts

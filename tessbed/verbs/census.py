@@ -1,0 +1,111 @@
+"""The census of `tessbed verify --census`: takes it with a progress bar, and tells it as a table or JSON."""
+
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import click
+
+from tessbed.scenarios.census import BITS, Bit, CensusError, Fate, benches, by_field, census
+from tessbed.scenarios.model import Job, Scenario
+from tessbed.scenarios.text_table import aligned
+from tessbed.verbs.exits import FAILED, OK
+from tessbed.verbs.options import colour
+from tessbed.verbs.packet_files import device_jobs
+
+SCHEMA_VERSION = 1
+
+
+def take(scenario: Scenario, *, as_json: bool, quiet: bool) -> int:
+    """Flips every bit of the scenario's packets; the result on stdout. Returns the exit code."""
+    device_jobs(scenario)
+    try:
+        found = _count(scenario, quiet=quiet or as_json)
+    except CensusError as error:
+        raise click.ClickException(str(error)) from error
+    good = all(bit.explained for bits in found.values() for bit in bits)
+    if as_json:
+        click.echo(json.dumps(_document(scenario, found, good), indent=2))
+    else:
+        _print(found, good)
+    return OK if good else FAILED
+
+
+def _count(scenario: Scenario, *, quiet: bool) -> dict[Job, list[Bit]]:
+    todo = benches(scenario)
+    shown = not quiet and sys.stderr.isatty()
+    bar: Any = click.progressbar(length=BITS * len(todo), file=sys.stderr, label="flipping bits") if shown else None
+    found: dict[Job, list[Bit]] = {job: [] for job in todo}
+    with bar or nullcontext():
+        for job, bench in todo.items():
+            for bit in census(bench):
+                found[job].append(bit)
+                if bar:
+                    bar.update(1)
+    return found
+
+
+def _print(found: dict[Job, list[Bit]], good: bool) -> None:
+    for job, bits in found.items():
+        click.echo(f"{job.name}: {len(bits):,} bits; with the checksum repaired, a flipped bit is or changes\n")
+        for line in _table(bits):
+            click.echo(line)
+        click.echo("")
+        for bit in _unexplained(bits):
+            click.echo(
+                f"unexplained: {bit.field.name} bit {bit.number}: ends in {bit.with_old_crc} with the checksum as it"
+                f" was, in {bit.with_new_crc} with it repaired; {bit.fate.value}"
+            )
+    total = sum(map(len, found.values()))
+    failed = sum(len(_unexplained(bits)) for bits in found.values())
+    verdict = f"ok: {total:,} bits, each caught by the checksum, each explained without it"
+    verdict = verdict if good else f"FAILED: {failed:,} of {total:,} bits unexplained"
+    click.echo(click.style(verdict, fg="green" if good else "red", bold=True) if colour() else verdict)
+
+
+def _table(bits: Sequence[Bit]) -> list[str]:
+    header = ("offset", "field", *(fate.value for fate in Fate))
+    rows = [
+        (f"{field.offset:#05x}", field.name, *(str(counts[fate] or "") for fate in Fate))
+        for field, counts in by_field(bits).items()
+    ]
+    total = ("", "all", *(str(sum(bit.fate is fate for bit in bits)) for fate in Fate))
+    return aligned(header, [*rows, total], numbers=range(2, 2 + len(Fate)))
+
+
+def _unexplained(bits: Sequence[Bit]) -> list[Bit]:
+    return [bit for bit in bits if not bit.explained]
+
+
+def _document(scenario: Scenario, found: dict[Job, list[Bit]], good: bool) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": scenario.name,
+        "verdict": "ok" if good else "failed",
+        "jobs": [
+            {
+                "name": job.name,
+                "bits": len(bits),
+                "unexplained": len(_unexplained(bits)),
+                "fates": {fate.value: sum(bit.fate is fate for bit in bits) for fate in Fate},
+                "fields": {
+                    field.name: {fate.value: count for fate, count in counts.items()}
+                    for field, counts in by_field(bits).items()
+                },
+                "flips": [_flip(bit) for bit in bits],
+            }
+            for job, bits in found.items()
+        ],
+    }
+
+
+def _flip(bit: Bit) -> dict[str, Any]:
+    return {
+        "field": bit.field.name,
+        "bit": bit.number,
+        "with_old_crc": bit.with_old_crc,
+        "with_new_crc": bit.with_new_crc,
+        "fate": bit.fate.value,
+    }

@@ -6,6 +6,7 @@ only the required spans are compared for overlap. Source: DetessCast document, "
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import attrs
 import numpy as np
@@ -13,7 +14,17 @@ import numpy as np
 from tessbed.kernels.errors import BindingError
 from tessbed.kernels.plan import PortPlan
 
+try:
+    from tessbed.kernels.a65._rows import span
+except ImportError:
+
+    def span(buffer: np.ndarray, /) -> tuple[int, int, bool]:
+        """Address, bytes and whether read-only, of a contiguous array."""
+        return buffer.__array_interface__["data"][0], buffer.nbytes, not buffer.flags.writeable
+
+
 ADDRESS_LIMIT = 2**64
+BYTE = np.dtype(np.uint8)
 
 
 @attrs.frozen
@@ -29,9 +40,11 @@ class HostBuffer:
         return {"data": (self.address, False), "shape": (self.capacity,), "typestr": "|u1", "version": 3}
 
 
-@attrs.frozen
-class Bound:
-    """One checked view: the address of its first byte, and the object that exports (and keeps) the bytes."""
+class Bound(NamedTuple):
+    """One checked view: the address of its first byte, and the object that exports (and keeps) the bytes.
+
+    A named tuple because two are built in every call.
+    """
 
     address: int
     capacity: int
@@ -68,7 +81,8 @@ def _port(port: PortPlan, views: Views, side: str, *, writes: bool) -> Bound | N
 
 
 def _only_view(views: Views, side: str) -> View:
-    if not isinstance(views, Sequence) or isinstance(views, bytes | bytearray | memoryview | str):
+    plain = type(views) is list or type(views) is tuple
+    if not plain and (not isinstance(views, Sequence) or isinstance(views, bytes | bytearray | memoryview | str)):
         raise BindingError("type", side, f"got {type(views).__name__}, wanted a sequence of views; put it in a list")
     if len(views) != 1:
         raise BindingError("arity", side, f"got {len(views)} views, wanted exactly one")
@@ -86,11 +100,11 @@ def _bound(view: View, where: str) -> Bound:
 def _of_array(array: np.ndarray, where: str) -> Bound:
     if not array.flags.c_contiguous:
         raise _not_contiguous(where)
-    if array.dtype != np.uint8:
+    if array.dtype is not BYTE:
         if array.dtype.hasobject:
             raise BindingError("type", where, "got an array of Python objects, wanted plain bytes")
         array = array.reshape(-1).view(np.uint8)
-    return Bound(array.__array_interface__["data"][0], array.nbytes, not array.flags.writeable, array)
+    return Bound(*span(array), array)
 
 
 def _of_host(host: HostBuffer, where: str) -> Bound:
@@ -112,7 +126,7 @@ def _of_exporter(view: View, where: str) -> Bound:
     if not exported.c_contiguous:
         raise _not_contiguous(where)
     array = np.frombuffer(exported, np.uint8)
-    return Bound(array.__array_interface__["data"][0], exported.nbytes, exported.readonly, array)
+    return Bound(*span(array), array)
 
 
 def _not_contiguous(where: str) -> BindingError:

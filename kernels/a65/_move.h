@@ -10,13 +10,22 @@
 
 #include "_vec.h"
 
+#if defined(__GNUC__)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
+#define MAX_STREAMS 8
+
 typedef struct Row {
     i64 channels, stored, plane; /* logical and stored channels; from low to high plane */
     i64 tiled_step, linear_step; /* bytes between pixels */
     i64 channel_stride, width;   /* linear side: bytes between channels, bytes of a scalar */
     i64 group;                   /* pixels that one shuffle takes */
-    vec table, keep, fill;       /* shuffle; mask and bytes of the padded last group */
+    vec table, last_table;       /* shuffles of a group, and of a group that ends sixteen bytes */
+    vec keep, fill;              /* mask and bytes of the padded last group of 16 channels */
     u8 fill_byte;
+    vec (*streams)[MAX_STREAMS]; /* shuffles from byte streams to pixels or back */
     const u8 *tiled_end, *linear_end;
 } Row;
 
@@ -43,16 +52,22 @@ static inline i64 least(i64 a, i64 b) { return a < b ? a : b; }
         }                                                       \
     } while (0)
 
-static inline void copy_run(u8 *to, const u8 *from, i64 n) {
+static ALWAYS_INLINE void copy_run(u8 *to, const u8 *from, i64 n) {
     if (n > 128) { memcpy(to, from, (size_t)n); return; }
     PIECES(n, store(to + i, load(from + i)), store8(to + i, load8(from + i)), store4(to + i, load4(from + i)),
            to[i] = from[i]);
 }
 
+static inline void store_planes(u8 *low, u8 *high, duo planes) {
+    if (high - low == 16) { store_duo(low, planes); return; }
+    store(low, low_of(planes));
+    store(high, high_of(planes));
+}
+static inline duo load_planes(const u8 *low, const u8 *high) {
+    return high - low == 16 ? load_duo(low) : duo_of(load(low), load(high));
+}
 static inline void split16(u8 *low, u8 *high, const u8 *words) {
-    vec a = load(words), b = load(words + 16);
-    store(low, even(a, b));
-    store(high, odd(a, b));
+    store_planes(low, high, split_words(load_duo(words)));
 }
 static inline void split8(u8 *low, u8 *high, const u8 *words) {
     vec a = load(words);
@@ -64,29 +79,23 @@ static inline void split4(u8 *low, u8 *high, const u8 *words) {
     store4(low, even(a, a));
     store4(high, odd(a, a));
 }
-static inline void split_run(u8 *low, u8 *high, const u8 *words, i64 n) {
+static ALWAYS_INLINE void split_run(u8 *low, u8 *high, const u8 *words, i64 n) {
     PIECES(n, split16(low + i, high + i, words + 2 * i), split8(low + i, high + i, words + 2 * i),
            split4(low + i, high + i, words + 2 * i), (low[i] = words[2 * i], high[i] = words[2 * i + 1]));
 }
 
-static inline void join16(u8 *words, vec low, vec high) {
-    store(words, zip_lo(low, high));
-    store(words + 16, zip_hi(low, high));
-}
-static inline void join_run(u8 *words, const u8 *low, const u8 *high, i64 n) {
-    PIECES(n, join16(words + 2 * i, load(low + i), load(high + i)),
+static inline void join16(u8 *words, duo planes) { store_duo(words, join_words(planes)); }
+static ALWAYS_INLINE void join_run(u8 *words, const u8 *low, const u8 *high, i64 n) {
+    PIECES(n, join16(words + 2 * i, load_planes(low + i, high + i)),
            store(words + 2 * i, zip_lo(load8(low + i), load8(high + i))),
            store8(words + 2 * i, zip_lo(load4(low + i), load4(high + i))),
            (words[2 * i] = low[i], words[2 * i + 1] = high[i]));
 }
 
-static inline void widen8(u8 *out, vec words) {
-    store(out, wide_lo(words));
-    store(out + 16, wide_hi(words));
-}
-static inline void widen16(u8 *out, vec low, vec high) {
-    widen8(out, zip_lo(low, high));
-    widen8(out + 32, zip_hi(low, high));
+static inline void widen16(u8 *out, duo planes) {
+    duo words = join_words(planes);
+    store_duo(out, widen8(low_of(words)));
+    store_duo(out + 32, widen8(high_of(words)));
 }
 static inline void widen1(u8 *out, u8 low, u8 high) {
     out[0] = 0;
@@ -94,9 +103,9 @@ static inline void widen1(u8 *out, u8 low, u8 high) {
     out[2] = low;
     out[3] = high;
 }
-static inline void widen_run(u8 *out, const u8 *low, const u8 *high, i64 n) {
-    PIECES(n, widen16(out + 4 * i, load(low + i), load(high + i)),
-           widen8(out + 4 * i, zip_lo(load8(low + i), load8(high + i))),
+static ALWAYS_INLINE void widen_run(u8 *out, const u8 *low, const u8 *high, i64 n) {
+    PIECES(n, widen16(out + 4 * i, load_planes(low + i, high + i)),
+           store_duo(out + 4 * i, widen8(zip_lo(load8(low + i), load8(high + i)))),
            store(out + 4 * i, wide_lo(zip_lo(load4(low + i), load4(high + i)))), widen1(out + 4 * i, low[i], high[i]));
 }
 
@@ -108,26 +117,34 @@ static inline i64 roomy(i64 pixels, i64 step, i64 bytes) {
 
 /* Rows that are the same bytes on both sides. */
 static void pack_same(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    memcpy(tiled, linear, (size_t)(pixels * row->tiled_step));
+    copy_run(tiled, linear, pixels * row->tiled_step);
 }
 static void unpack_same(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    memcpy(linear, tiled, (size_t)(pixels * row->tiled_step));
+    copy_run(linear, tiled, pixels * row->tiled_step);
 }
 
-/* Few channels, dense on both sides: one shuffle for a group of pixels, a plain loop for the last ones. */
+/* Few channels, dense on both sides: one shuffle for a group of pixels. The last group is read from the row's last
+   sixteen bytes and written in two overlapping pieces; pixels that make no group are left, at byte `at`. */
+#define CROSS(from, PUT, PUT_LAST)                                                                                     \
+    i64 bytes = row->tiled_step, step = row->group * bytes, end = pixels * bytes, at = 0;                              \
+    for (; at + 16 <= end; at += step) { vec v = shuffle(load((from) + at), row->table); PUT; }                        \
+    if (end >= 16 && at + step <= end) {                                                                               \
+        vec v = shuffle(load((from) + at + step - 16), row->last_table);                                               \
+        PUT_LAST;                                                                                                      \
+        at += step;                                                                                                    \
+    }
+
 static void pack_cross(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 bytes = row->tiled_step, step = row->group * bytes, end = pixels * bytes, at = 0;
-    for (; at + 16 <= end; at += step) store(tiled + at, shuffle(load(linear + at), row->table));
+    CROSS(linear, store(tiled + at, v), store_part(tiled + at, v, step))
     for (; at < end; at += bytes) split_run(tiled + at, tiled + at + row->plane, linear + at, row->channels);
 }
 static void unpack_cross(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 bytes = row->tiled_step, step = row->group * bytes, end = pixels * bytes, at = 0;
-    for (; at + 16 <= end; at += step) store(linear + at, shuffle(load(tiled + at), row->table));
+    CROSS(tiled, store(linear + at, v), store_part(linear + at, v, step))
     for (; at < end; at += bytes) join_run(linear + at, tiled + at, tiled + at + row->plane, row->channels);
 }
 static void widen_cross(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 bytes = row->tiled_step, step = row->group * bytes, end = pixels * bytes, at = 0;
-    for (; at + 16 <= end; at += step) widen8(linear + 2 * at, shuffle(load(tiled + at), row->table));
+    CROSS(tiled, store_duo(linear + 2 * at, widen8(v)),
+          (store(linear + 2 * at, wide_lo(v)), store_part(linear + 2 * at + 16, wide_hi(v), 2 * step - 16)))
     for (; at < end; at += bytes) widen_run(linear + 2 * at, tiled + at, tiled + at + row->plane, row->channels);
 }
 
@@ -147,11 +164,31 @@ static void unpack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
             store(linear + p * n, load(tiled + p * row->tiled_step));
     for (; p < pixels; p++) copy_run(linear + p * row->linear_step, tiled + p * row->tiled_step, n);
 }
+static ALWAYS_INLINE void split_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
+        split_run(tiled, tiled + plane, linear, n);
+}
+static ALWAYS_INLINE void join_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
+        join_run(linear, tiled, tiled + plane, n);
+}
+static ALWAYS_INLINE void widen_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
+        widen_run(linear, tiled, tiled + plane, n);
+}
+/* Usual widths get loops of their own, in which the compiler knows the number of channels. */
+#define BY_WIDTH(loop)                                                                                                 \
+    switch (row->channels == row->plane ? row->channels : 0) {                                                         \
+        case 16: loop(row, tiled, linear, pixels, 16, 16); break;                                                      \
+        case 32: loop(row, tiled, linear, pixels, 32, 32); break;                                                      \
+        case 64: loop(row, tiled, linear, pixels, 64, 64); break;                                                      \
+        default: loop(row, tiled, linear, pixels, row->channels, row->plane);                                          \
+    }
+
 static void pack_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     i64 n = row->channels, whole = n & ~(i64)15, rest = n - whole, plane = row->plane;
     if (row->stored == n) {
-        for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
-            split_run(tiled, tiled + plane, linear, n);
+        BY_WIDTH(split_pixels)
         return;
     }
     for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step) {
@@ -163,92 +200,30 @@ static void pack_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
         store(tiled + plane + whole, and_or(odd(a, b), row->keep, row->fill));
     }
 }
+/* A padded pixel of less than 16 channels is written 16 wide where the row goes on behind it. Returns how many were. */
+static inline i64 join_over(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    i64 bytes = row->channels * row->width, p = 0;
+    if (row->channels >= 16 || row->linear_step != bytes || row->plane != 16) return 0;
+    for (i64 over = roomy(pixels, bytes, 16 * row->width); p < over; p++) {
+        duo planes = load_duo(tiled + p * row->tiled_step);
+        if (row->width == 4) widen16(linear + p * bytes, planes);
+        else join16(linear + p * bytes, planes);
+    }
+    return p;
+}
 static void unpack_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 n = row->channels, plane = row->plane, p = 0;
-    if (n < 16 && row->linear_step == 2 * n && plane == 16)
-        for (i64 over = roomy(pixels, 2 * n, 32); p < over; p++) {
-            const u8 *low = tiled + p * row->tiled_step;
-            join16(linear + p * 2 * n, load(low), load(low + 16));
-        }
-    tiled += p * row->tiled_step;
-    linear += p * row->linear_step;
-    for (; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
-        join_run(linear, tiled, tiled + plane, n);
+    i64 done = join_over(row, tiled, linear, pixels);
+    tiled += done * row->tiled_step;
+    linear += done * row->linear_step;
+    pixels -= done;
+    BY_WIDTH(join_pixels)
 }
 static void widen_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 n = row->channels, plane = row->plane, p = 0;
-    if (n < 16 && row->linear_step == 4 * n && plane == 16)
-        for (i64 over = roomy(pixels, 4 * n, 64); p < over; p++) {
-            const u8 *low = tiled + p * row->tiled_step;
-            widen16(linear + p * 4 * n, load(low), load(low + 16));
-        }
-    tiled += p * row->tiled_step;
-    linear += p * row->linear_step;
-    for (; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
-        widen_run(linear, tiled, tiled + plane, n);
-}
-
-/* Scattered channels whose pixels are contiguous: blocks of 16 channels by 16 pixels, transposed in registers. */
-static inline vec load_words(const u8 *p, i64 bytes, const u8 *end, vec *second) {
-    *second = bytes > 16 ? load_part(p + 16, bytes - 16, end) : load_part(p, 0, p);
-    return load_part(p, least(bytes, 16), end);
-}
-static void pack_transposed(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 width = row->width, single = row->stored < 16 && row->tiled_step == row->stored * width ? row->tiled_step * pixels : 0;
-    u8 fill[16];
-    memset(fill, row->fill_byte, 16);
-    for (i64 p0 = 0; p0 < pixels; p0 += 16)
-        for (i64 c0 = 0; c0 < row->channels; c0 += 16) {
-            vec low[16], high[16];
-            i64 np = least(16, pixels - p0), nc = least(16, row->channels - c0), ns = least(16, row->stored - c0);
-            for (i64 k = 0; k < 16; k++) {
-                const u8 *from = linear + p0 * width + (c0 + k) * row->channel_stride;
-                if (k >= nc) low[k] = high[k] = load(fill);
-                else if (width == 1) low[k] = load_part(from, np, row->linear_end);
-                else {
-                    vec b, a = load_words(from, 2 * np, row->linear_end, &b);
-                    low[k] = even(a, b);
-                    high[k] = odd(a, b);
-                }
-            }
-            transpose16(low);
-            if (width == 2) transpose16(high);
-            for (i64 p = 0; p < np; p++) {
-                i64 at = (p0 + p) * row->tiled_step + c0, last = at + (width == 2 ? row->plane : 0);
-                i64 bytes = last + 16 <= single ? 16 : ns;
-                store_part(tiled + at, low[p], bytes);
-                if (width == 2) store_part(tiled + last, high[p], bytes);
-            }
-        }
-}
-static inline void store_parts(u8 *to, const vec *v, i64 bytes) {
-    for (; bytes > 0; bytes -= 16, to += 16) store_part(to, *v++, least(bytes, 16));
-}
-static void unpack_transposed(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 width = row->width;
-    for (i64 p0 = 0; p0 < pixels; p0 += 16)
-        for (i64 c0 = 0; c0 < row->channels; c0 += 16) {
-            vec low[16], high[16], out[4];
-            i64 np = least(16, pixels - p0), nc = least(16, row->channels - c0);
-            for (i64 p = 0; p < 16; p++) {
-                const u8 *from = tiled + (p0 + least(p, np - 1)) * row->tiled_step + c0;
-                low[p] = load_part(from, nc, row->tiled_end);
-                if (width > 1) high[p] = load_part(from + row->plane, nc, row->tiled_end);
-            }
-            transpose16(low);
-            if (width > 1) transpose16(high);
-            for (i64 k = 0; k < nc; k++) {
-                out[0] = low[k];
-                if (width > 1) { out[0] = zip_lo(low[k], high[k]); out[1] = zip_hi(low[k], high[k]); }
-                if (width > 2) {
-                    out[3] = wide_hi(out[1]);
-                    out[2] = wide_lo(out[1]);
-                    out[1] = wide_hi(out[0]);
-                    out[0] = wide_lo(out[0]);
-                }
-                store_parts(linear + p0 * width + (c0 + k) * row->channel_stride, out, np * width);
-            }
-        }
+    i64 done = join_over(row, tiled, linear, pixels);
+    tiled += done * row->tiled_step;
+    linear += done * row->linear_step;
+    pixels -= done;
+    BY_WIDTH(widen_pixels)
 }
 
 /* Everything else, scalar by scalar. */
@@ -274,5 +249,149 @@ static void unpack_scalars(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
             if (row->width == 2) to[1] = tiled[row->plane + c];
         }
 }
+
+/* Scattered channels whose pixels are contiguous: blocks of 16 channels by 16 pixels, transposed in registers. */
+static inline duo load_words(const u8 *p, i64 bytes, const u8 *end) {
+    if (end - p >= 32) return load_duo(p);
+    u8 b[32] = {0};
+    memcpy(b, p, (size_t)bytes);
+    return load_duo(b);
+}
+static inline void store_planes_part(u8 *low, u8 *high, duo planes, i64 n) {
+    if (n == 16) { store_planes(low, high, planes); return; }
+    store_part(low, low_of(planes), n);
+    store_part(high, high_of(planes), n);
+}
+/* A padding-free pixel of less than 16 channels may be written 16 wide where the row goes on behind it. */
+static inline i64 over_end(const Row *row, i64 pixels) {
+    return row->stored < 16 && row->tiled_step == row->stored * row->width ? row->tiled_step * pixels : 0;
+}
+static void pack_transposed_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    i64 over = over_end(row, pixels);
+    u8 fill[16];
+    memset(fill, row->fill_byte, 16);
+    for (i64 p0 = 0; p0 < pixels; p0 += 16)
+        for (i64 c0 = 0; c0 < row->channels; c0 += 16) {
+            vec m[16];
+            i64 np = least(16, pixels - p0), nc = least(16, row->channels - c0), ns = least(16, row->stored - c0);
+            const u8 *from = linear + p0 + c0 * row->channel_stride;
+            for (i64 k = 0; k < nc; k++) m[k] = load_part(from + k * row->channel_stride, np, row->linear_end);
+            for (i64 k = nc; k < 16; k++) m[k] = load(fill);
+            TRANSPOSE16(vec, m, zip_lo, zip_hi)
+            for (i64 p = 0; p < np; p++) {
+                i64 at = (p0 + p) * row->tiled_step + c0;
+                store_part(tiled + at, m[p], at + 16 <= over ? 16 : ns);
+            }
+        }
+}
+static void pack_transposed_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    i64 over = over_end(row, pixels);
+    vec zero = zip_lo(load_part(tiled, 0, tiled), load_part(tiled, 0, tiled));
+    for (i64 p0 = 0; p0 < pixels; p0 += 16)
+        for (i64 c0 = 0; c0 < row->channels; c0 += 16) {
+            duo m[16];
+            i64 np = least(16, pixels - p0), nc = least(16, row->channels - c0), ns = least(16, row->stored - c0);
+            const u8 *from = linear + p0 * 2 + c0 * row->channel_stride;
+            for (i64 k = 0; k < nc; k++)
+                m[k] = split_words(load_words(from + k * row->channel_stride, 2 * np, row->linear_end));
+            for (i64 k = nc; k < 16; k++) m[k] = duo_of(zero, zero);
+            TRANSPOSE16(duo, m, duo_zip_lo, duo_zip_hi)
+            for (i64 p = 0; p < np; p++) {
+                u8 *low = tiled + (p0 + p) * row->tiled_step + c0, *high = low + row->plane;
+                store_planes_part(low, high, m[p], high + 16 - tiled <= over ? 16 : ns);
+            }
+        }
+}
+static void unpack_transposed_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    for (i64 p0 = 0; p0 < pixels; p0 += 16)
+        for (i64 c0 = 0; c0 < row->channels; c0 += 16) {
+            vec m[16];
+            i64 np = least(16, pixels - p0), nc = least(16, row->channels - c0);
+            const u8 *from = tiled + p0 * row->tiled_step + c0;
+            for (i64 p = 0; p < 16; p++) m[p] = load_part(from + least(p, np - 1) * row->tiled_step, nc, row->tiled_end);
+            TRANSPOSE16(vec, m, zip_lo, zip_hi)
+            for (i64 k = 0; k < nc; k++) store_part(linear + p0 + (c0 + k) * row->channel_stride, m[k], np);
+        }
+}
+static inline void store_words_part(u8 *to, duo words, i64 bytes) {
+    if (bytes >= 32) { store_duo(to, words); return; }
+    store_part(to, low_of(words), least(bytes, 16));
+    if (bytes > 16) store_part(to + 16, high_of(words), bytes - 16);
+}
+static void unpack_transposed_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    i64 width = row->width;
+    for (i64 p0 = 0; p0 < pixels; p0 += 16)
+        for (i64 c0 = 0; c0 < row->channels; c0 += 16) {
+            duo m[16];
+            i64 np = least(16, pixels - p0), nc = least(16, row->channels - c0);
+            for (i64 p = 0; p < 16; p++) {
+                const u8 *low = tiled + (p0 + least(p, np - 1)) * row->tiled_step + c0, *high = low + row->plane;
+                if (row->tiled_end - high >= 16) m[p] = load_planes(low, high);
+                else m[p] = duo_of(load_part(low, nc, row->tiled_end), load_part(high, nc, row->tiled_end));
+            }
+            TRANSPOSE16(duo, m, duo_zip_lo, duo_zip_hi)
+            for (i64 k = 0; k < nc; k++) {
+                u8 *to = linear + p0 * width + (c0 + k) * row->channel_stride;
+                duo words = join_words(m[k]);
+                if (width == 2) { store_words_part(to, words, 2 * np); continue; }
+                store_words_part(to, widen8(low_of(words)), 4 * np);
+                if (np > 8) store_words_part(to + 32, widen8(high_of(words)), 4 * np - 32);
+            }
+        }
+}
+
+/* Few scattered channels in padding-free pixels: sixteen pixels are as many vectors as a pixel has bytes, and each
+   vector on one side is put together from all those on the other side, by one shuffle each. */
+static inline vec gathered(const Row *row, const vec *from, i64 to) {
+    vec v = shuffle(from[0], row->streams[to][0]);
+    for (i64 k = 1; k < row->tiled_step; k++) v = either(v, shuffle(from[k], row->streams[to][k]));
+    return v;
+}
+static void pack_streams(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    i64 n = row->channels, whole = pixels & ~(i64)15, size = row->tiled_step;
+    vec stream[MAX_STREAMS];
+    for (i64 p = 0; p < whole; p += 16) {
+        for (i64 c = 0; c < n; c++) {
+            const u8 *from = linear + p * row->width + c * row->channel_stride;
+            if (row->width == 1) { stream[c] = load(from); continue; }
+            duo planes = split_words(load_duo(from));
+            stream[c] = low_of(planes);
+            stream[n + c] = high_of(planes);
+        }
+        for (i64 k = 0; k < size; k++) store(tiled + p * size + 16 * k, gathered(row, stream, k));
+    }
+    pack_scalars(row, tiled + whole * size, linear + whole * row->width, pixels - whole);
+}
+static void unpack_streams(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    i64 n = row->channels, whole = pixels & ~(i64)15, size = row->tiled_step;
+    vec packed[MAX_STREAMS];
+    for (i64 p = 0; p < whole; p += 16) {
+        for (i64 k = 0; k < size; k++) packed[k] = load(tiled + p * size + 16 * k);
+        for (i64 c = 0; c < n; c++) {
+            u8 *to = linear + p * row->width + c * row->channel_stride;
+            vec low = gathered(row, packed, c);
+            if (row->width == 1) { store(to, low); continue; }
+            duo planes = duo_of(low, gathered(row, packed, n + c));
+            if (row->width == 4) widen16(to, planes);
+            else join16(to, planes);
+        }
+    }
+    unpack_scalars(row, tiled + whole * size, linear + whole * row->width, pixels - whole);
+}
+
+typedef struct Movers {
+    const char *name;
+    RowMover *pack_same, *unpack_same, *pack_cross, *unpack_cross, *widen_cross, *pack_bytes, *unpack_bytes;
+    RowMover *pack_words, *unpack_words, *widen_words, *pack_transposed_bytes, *pack_transposed_words;
+    RowMover *unpack_transposed_bytes, *unpack_transposed_words, *pack_streams, *unpack_streams;
+    RowMover *pack_scalars, *unpack_scalars;
+} Movers;
+
+#define MOVERS(name)                                                                                                   \
+    {                                                                                                                  \
+        name, pack_same, unpack_same, pack_cross, unpack_cross, widen_cross, pack_bytes, unpack_bytes, pack_words,     \
+            unpack_words, widen_words, pack_transposed_bytes, pack_transposed_words, unpack_transposed_bytes,          \
+            unpack_transposed_words, pack_streams, unpack_streams, pack_scalars, unpack_scalars                        \
+    }
 
 #endif

@@ -9,11 +9,14 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SSSE3__) && !defined(TESSBED_PLAIN)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(TESSBED_PLAIN)
 #pragma GCC target("ssse3")
-#define __SSSE3__ 1
 #endif
 #include "_move.h"
+
+extern const Movers *tessbed_wide_movers; /* of _rows_avx2.c; NULL where they can not run */
+static const Movers base_movers = MOVERS(VEC_NAME);
+static const Movers *movers = &base_movers;
 
 #define MAX_LOOPS 16
 
@@ -34,6 +37,7 @@ typedef struct Nest { /* pixel loops of one channel part; `before` leads from th
     i64 tiled, linear;
     Row row;
     RowMover *mover;
+    vec streams[MAX_STREAMS][MAX_STREAMS];
 } Nest;
 
 static void add_loop(Loop *loop, int *loops, i64 count, i64 tiled, i64 linear) {
@@ -46,17 +50,35 @@ static void add_loop(Loop *loop, int *loops, i64 count, i64 tiled, i64 linear) {
     loop[(*loops)++] = (Loop){count, tiled, linear};
 }
 
-static vec cross_table(i64 channels, i64 group, int packs) {
+/* The shuffle of a group of pixels; `behind` bytes precede the group in the vector that is read. */
+static vec cross_table(const Row *row, int packs, i64 behind) {
     u8 table[16];
     memset(table, 0x80, 16);
-    for (i64 g = 0; g < group; g++)
-        for (i64 c = 0; c < channels; c++)
+    for (i64 g = 0; g < row->group; g++)
+        for (i64 c = 0; c < row->channels; c++)
             for (i64 half = 0; half < 2; half++) {
-                u8 tiled = (u8)(g * 2 * channels + half * channels + c), linear = (u8)(g * 2 * channels + 2 * c + half);
-                if (packs) table[tiled] = linear;
-                else table[linear] = tiled;
+                i64 pixel = g * 2 * row->channels;
+                u8 tiled = (u8)(pixel + half * row->channels + c), linear = (u8)(pixel + 2 * c + half);
+                if (packs) table[tiled] = (u8)(linear + behind);
+                else table[linear] = (u8)(tiled + behind);
             }
     return load(table);
+}
+
+/* Byte s of pixel p is byte p of stream s, and byte p * size + s of sixteen packed pixels. */
+static void make_streams(Row *row, vec (*streams)[MAX_STREAMS], int packs) {
+    i64 size = row->tiled_step;
+    u8 table[MAX_STREAMS][MAX_STREAMS][16];
+    memset(table, 0x80, sizeof table);
+    for (i64 p = 0; p < 16; p++)
+        for (i64 s = 0; s < size; s++) {
+            i64 at = p * size + s;
+            if (packs) table[at / 16][s][at % 16] = (u8)p;
+            else table[s][at / 16][p] = (u8)(at % 16);
+        }
+    for (i64 to = 0; to < size; to++)
+        for (i64 from = 0; from < size; from++) streams[to][from] = load(table[to][from]);
+    row->streams = streams;
 }
 
 static void set_padding(Row *row, u8 fill) {
@@ -70,23 +92,32 @@ static void set_padding(Row *row, u8 fill) {
     row->fill_byte = fill;
 }
 
-static RowMover *choose_mover(const Program *program, Row *row) {
-    int packs = program->packs != 0;
-    i64 n = row->channels, dense = row->linear_step == n * row->width, whole = row->tiled_step == n * program->tiled_width;
+static RowMover *choose_scattered(const Row *row, int packs) {
+    if (row->linear_step != row->width) return packs ? movers->pack_scalars : movers->unpack_scalars;
+    if (row->streams) return packs ? movers->pack_streams : movers->unpack_streams;
+    if (row->width == 1) return packs ? movers->pack_transposed_bytes : movers->unpack_transposed_bytes;
+    return packs ? movers->pack_transposed_words : movers->unpack_transposed_words;
+}
+
+static RowMover *choose_mover(Nest *nest, int packs, i64 tiled_width) {
+    Row *row = &nest->row;
+    i64 n = row->channels, compact = row->tiled_step == n * tiled_width;
     if (n > 1 && row->channel_stride != row->width) {
-        if (row->linear_step == row->width) return packs ? pack_transposed : unpack_transposed;
-        return packs ? pack_scalars : unpack_scalars;
+        if (compact && row->tiled_step <= MAX_STREAMS && row->linear_step == row->width)
+            make_streams(row, nest->streams, packs);
+        return choose_scattered(row, packs);
     }
-    if (dense && whole && row->stored == n) {
-        if (row->width == 1 || (n == 1 && row->width == 2)) return packs ? pack_same : unpack_same;
-        if (n <= 8 && row->plane == n) {
+    if (compact && row->linear_step == n * row->width && row->stored == n) {
+        if (row->width == 1 || (n == 1 && row->width == 2)) return packs ? movers->pack_same : movers->unpack_same;
+        if (n <= 8) {
             row->group = 8 / n;
-            row->table = cross_table(n, row->group, packs);
-            return packs ? pack_cross : row->width == 4 ? widen_cross : unpack_cross;
+            row->table = cross_table(row, packs, 0);
+            row->last_table = cross_table(row, packs, 16 - row->group * row->tiled_step);
+            return packs ? movers->pack_cross : row->width == 4 ? movers->widen_cross : movers->unpack_cross;
         }
     }
-    if (row->width == 1) return packs ? pack_bytes : unpack_bytes;
-    return packs ? pack_words : row->width == 4 ? widen_words : unpack_words;
+    if (row->width == 1) return packs ? movers->pack_bytes : movers->unpack_bytes;
+    return packs ? movers->pack_words : row->width == 4 ? movers->widen_words : movers->unpack_words;
 }
 
 /* Where channels are scattered, the row should run along contiguous pixels. */
@@ -114,7 +145,8 @@ static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 st
     row->tiled_end = ends[0];
     row->linear_end = ends[1];
     set_padding(row, (u8)program->fill);
-    nest->mover = choose_mover(program, row);
+    row->streams = NULL;
+    nest->mover = choose_mover(nest, program->packs != 0, program->tiled_width);
 }
 
 /* The nests of one channel part: one for pixel-major tiles, up to two for channel blocks. Returns how many. */
@@ -143,13 +175,14 @@ static int make_nests(const Program *program, const Tiles *t, const Loop *around
 }
 
 static void run_nest(const Nest *nest, int depth, u8 *tiled, u8 *linear) {
-    const Loop *loop = nest->loop + depth;
+    const Loop *loop = nest->loop + depth, *row = loop + 1;
     if (depth + 1 == nest->loops) {
         nest->mover(&nest->row, tiled, linear, loop->count);
         return;
     }
     for (i64 i = 0; i < loop->count; i++, tiled += loop->tiled, linear += loop->linear)
-        run_nest(nest, depth + 1, tiled, linear);
+        if (depth + 2 == nest->loops) nest->mover(&nest->row, tiled, linear, row->count);
+        else run_nest(nest, depth + 1, tiled, linear);
 }
 
 typedef struct Part { /* the tiles of one channel part, under a spatial tile */
@@ -277,27 +310,52 @@ static PyObject *rows_span(PyObject *module, PyObject *object) {
     return span;
 }
 
+static PyObject *rows_select(PyObject *module, PyObject *args) {
+    const char *name;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "s:select", &name)) return NULL;
+    if (tessbed_wide_movers && !strcmp(name, tessbed_wide_movers->name)) movers = tessbed_wide_movers;
+    else if (!strcmp(name, base_movers.name)) movers = &base_movers;
+    else return PyErr_Format(PyExc_ValueError, "no %s rows in this build, or not on this CPU", name);
+    Py_RETURN_NONE;
+}
+
+static PyObject *rows_selected(PyObject *module, PyObject *args) {
+    (void)module;
+    (void)args;
+    return PyUnicode_FromString(movers->name);
+}
+
 static PyMethodDef METHODS[] = {
     {"run", rows_run, METH_VARARGS, "run(program, tiled_address, linear_address): executes a program of native_rows."},
     {"span", rows_span, METH_O, "span(buffer): (address, bytes, read-only) of contiguous storage."},
+    {"select", rows_select, METH_VARARGS, "select(name): uses these vector instructions from now on."},
+    {"selected", rows_selected, METH_NOARGS, "selected(): the vector instructions in use."},
     {NULL, NULL, 0, NULL},
 };
 
+/* The widest instructions that this build and this CPU have in common. */
 static int exec_module(PyObject *module) {
-#if defined(__SSSE3__) && (defined(__GNUC__) || defined(__clang__))
+#if defined(__SSSE3__)
     if (!__builtin_cpu_supports("ssse3")) {
-        PyErr_SetString(PyExc_ImportError, "the native rows were built for SSSE3, which this CPU lacks");
+        PyErr_SetString(PyExc_ImportError, "the native rows need SSSE3, which this CPU lacks");
         return -1;
     }
+    if (!__builtin_cpu_supports("avx2")) tessbed_wide_movers = NULL;
 #endif
-    return PyModule_AddStringConstant(module, "VECTORS", VEC_NAME);
+    if (tessbed_wide_movers) movers = tessbed_wide_movers;
+    PyObject *names = Py_BuildValue(tessbed_wide_movers ? "(ss)" : "(s)", base_movers.name,
+                                    tessbed_wide_movers ? tessbed_wide_movers->name : NULL);
+    int failed = names ? PyModule_AddObjectRef(module, "VECTORS", names) : -1;
+    Py_XDECREF(names);
+    return failed;
 }
 
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, (void *)exec_module}, {0, NULL}};
 
-static struct PyModuleDef MODULE = {
+static struct PyModuleDef DEFINITION = {
     PyModuleDef_HEAD_INIT, "tessbed.kernels.a65._rows", "Native row movers of the A65 executor.",
     0, METHODS, SLOTS, NULL, NULL, NULL,
 };
 
-PyMODINIT_FUNC PyInit__rows(void) { return PyModuleDef_Init(&MODULE); }
+PyMODINIT_FUNC PyInit__rows(void) { return PyModuleDef_Init(&DEFINITION); }

@@ -1,9 +1,15 @@
 """The native row movers; `native_rows` is their only caller."""
 
-VECTORS: str
+VECTORS: tuple[str, ...]
 
 def run(program: bytes, tiled_address: int, linear_address: int, /) -> None:
     """Executes a program of `native_rows`."""
 
 def span(buffer: object, /) -> tuple[int, int, bool]:
     """Address, bytes and whether read-only, of contiguous storage."""
+
+def select(name: str, /) -> None:
+    """Uses one of VECTORS from now on, in all threads; ValueError for another name."""
+
+def selected() -> str:
+    """The vector instructions in use."""

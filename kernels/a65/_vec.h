@@ -1,4 +1,6 @@
-/* Sixteen bytes at a time: the few vector operations that rows need, for SSSE3, for NEON, and in plain C.
+/* Sixteen bytes at a time: the few vector operations that rows need, for SSSE3 (or AVX2), for NEON, and in plain C.
+
+   A vec is sixteen bytes. A duo is two of them, the low and the high bytes of sixteen words: one register in AVX2.
 
    Everything is bytes and words: no floating-point type, register or operation occurs. */
 
@@ -11,7 +13,7 @@
 typedef uint8_t u8;
 typedef int64_t i64;
 
-#if defined(__SSSE3__)
+#if defined(__SSSE3__) && !defined(TESSBED_PLAIN)
 
 #include <tmmintrin.h>
 #define VEC_NAME "ssse3"
@@ -25,6 +27,7 @@ static inline vec load4(const u8 *p) { int word; memcpy(&word, p, 4); return _mm
 static inline void store4(u8 *p, vec v) { int word = _mm_cvtsi128_si32(v); memcpy(p, &word, 4); }
 static inline vec shuffle(vec v, vec from) { return _mm_shuffle_epi8(v, from); }
 static inline vec and_or(vec v, vec keep, vec put) { return _mm_or_si128(_mm_and_si128(v, keep), put); }
+static inline vec either(vec a, vec b) { return _mm_or_si128(a, b); }
 static inline vec zip_lo(vec a, vec b) { return _mm_unpacklo_epi8(a, b); }
 static inline vec zip_hi(vec a, vec b) { return _mm_unpackhi_epi8(a, b); }
 static inline vec wide_lo(vec words) { return _mm_unpacklo_epi16(_mm_setzero_si128(), words); }
@@ -35,7 +38,7 @@ static inline vec even(vec a, vec b) {
 }
 static inline vec odd(vec a, vec b) { return _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)); }
 
-#elif defined(__aarch64__) && defined(__ARM_NEON)
+#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(TESSBED_PLAIN)
 
 #include <arm_neon.h>
 #define VEC_NAME "neon"
@@ -56,6 +59,7 @@ static inline void store4(u8 *p, vec v) {
 }
 static inline vec shuffle(vec v, vec from) { return vqtbl1q_u8(v, from); }
 static inline vec and_or(vec v, vec keep, vec put) { return vorrq_u8(vandq_u8(v, keep), put); }
+static inline vec either(vec a, vec b) { return vorrq_u8(a, b); }
 static inline vec zip_lo(vec a, vec b) { return vzip1q_u8(a, b); }
 static inline vec zip_hi(vec a, vec b) { return vzip2q_u8(a, b); }
 static inline vec wide_lo(vec words) {
@@ -87,6 +91,10 @@ static inline vec and_or(vec v, vec keep, vec put) {
     for (int i = 0; i < 16; i++) v.byte[i] = (u8)((v.byte[i] & keep.byte[i]) | put.byte[i]);
     return v;
 }
+static inline vec either(vec a, vec b) {
+    for (int i = 0; i < 16; i++) a.byte[i] |= b.byte[i];
+    return a;
+}
 static inline vec zip_at(vec a, vec b, int first) {
     vec out;
     for (int i = 0; i < 8; i++) { out.byte[2 * i] = a.byte[first + i]; out.byte[2 * i + 1] = b.byte[first + i]; }
@@ -111,6 +119,47 @@ static inline vec odd(vec a, vec b) { return unzip_at(a, b, 1); }
 
 #endif
 
+#if defined(__AVX2__)
+
+#include <immintrin.h>
+typedef __m256i duo;
+
+static inline duo duo_of(vec low, vec high) { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
+static inline vec low_of(duo d) { return _mm256_castsi256_si128(d); }
+static inline vec high_of(duo d) { return _mm256_extracti128_si256(d, 1); }
+static inline duo load_duo(const u8 *p) { return _mm256_loadu_si256((const __m256i *)p); }
+static inline void store_duo(u8 *p, duo d) { _mm256_storeu_si256((__m256i *)p, d); }
+static inline duo split_words(duo words) {
+    const duo from = _mm256_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15,
+                                      0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
+    return _mm256_permute4x64_epi64(_mm256_shuffle_epi8(words, from), 0xD8);
+}
+static inline duo join_words(duo planes) {
+    const duo from = _mm256_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15,
+                                      0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
+    return _mm256_shuffle_epi8(_mm256_permute4x64_epi64(planes, 0xD8), from);
+}
+static inline duo widen8(vec words) { return _mm256_slli_epi32(_mm256_cvtepu16_epi32(words), 16); }
+static inline duo duo_zip_lo(duo a, duo b) { return _mm256_unpacklo_epi8(a, b); }
+static inline duo duo_zip_hi(duo a, duo b) { return _mm256_unpackhi_epi8(a, b); }
+
+#else
+
+typedef struct { vec low, high; } duo;
+
+static inline duo duo_of(vec low, vec high) { return (duo){low, high}; }
+static inline vec low_of(duo d) { return d.low; }
+static inline vec high_of(duo d) { return d.high; }
+static inline duo load_duo(const u8 *p) { return (duo){load(p), load(p + 16)}; }
+static inline void store_duo(u8 *p, duo d) { store(p, d.low); store(p + 16, d.high); }
+static inline duo split_words(duo w) { return (duo){even(w.low, w.high), odd(w.low, w.high)}; }
+static inline duo join_words(duo p) { return (duo){zip_lo(p.low, p.high), zip_hi(p.low, p.high)}; }
+static inline duo widen8(vec words) { return (duo){wide_lo(words), wide_hi(words)}; }
+static inline duo duo_zip_lo(duo a, duo b) { return (duo){zip_lo(a.low, b.low), zip_lo(a.high, b.high)}; }
+static inline duo duo_zip_hi(duo a, duo b) { return (duo){zip_hi(a.low, b.low), zip_hi(a.high, b.high)}; }
+
+#endif
+
 /* The first `n` of sixteen bytes; reads them all where they lie before `end`. */
 static inline vec load_part(const u8 *p, i64 n, const u8 *end) {
     if (end - p >= 16) return load(p);
@@ -129,13 +178,18 @@ static inline void store_part(u8 *p, vec v, i64 n) {
     else for (i64 i = 0; i < n; i++) p[i] = b[i];
 }
 
-/* Interleaves two halves of a 16-row matrix; four such rounds transpose 16x16 bytes. */
-static inline void transpose16(vec m[16]) {
-    vec t[16];
-    for (int round = 0; round < 2; round++) {
-        for (int i = 0; i < 8; i++) { t[2 * i] = zip_lo(m[i], m[i + 8]); t[2 * i + 1] = zip_hi(m[i], m[i + 8]); }
-        for (int i = 0; i < 8; i++) { m[2 * i] = zip_lo(t[i], t[i + 8]); m[2 * i + 1] = zip_hi(t[i], t[i + 8]); }
+/* Interleaves the halves of a 16-row matrix; four such rounds transpose 16x16 bytes, of both planes at once in a duo. */
+#define TRANSPOSE16(type, m, zip_low, zip_high)                                                                        \
+    for (int round = 0; round < 2; round++) {                                                                          \
+        type t[16];                                                                                                    \
+        for (int i = 0; i < 8; i++) {                                                                                  \
+            t[2 * i] = zip_low((m)[i], (m)[i + 8]);                                                                    \
+            t[2 * i + 1] = zip_high((m)[i], (m)[i + 8]);                                                               \
+        }                                                                                                              \
+        for (int i = 0; i < 8; i++) {                                                                                  \
+            (m)[2 * i] = zip_low(t[i], t[i + 8]);                                                                      \
+            (m)[2 * i + 1] = zip_high(t[i], t[i + 8]);                                                                 \
+        }                                                                                                              \
     }
-}
 
 #endif

@@ -20,8 +20,8 @@ else:
 
 
 def vectors() -> str:
-    """The vector instructions that the extension was built for: ssse3, neon or plain."""
-    return _rows.VECTORS if _rows else "none"
+    """The vector instructions in use: avx2, ssse3, neon, plain, or none without the extension."""
+    return _rows.selected() if _rows else "none"
 
 
 def compile_plan(plan: Plan, classes: tuple[TileClass, ...]) -> bytes:

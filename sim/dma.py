@@ -23,12 +23,11 @@ from tessbed.sim.errors import DeviceFault, HazardError
 from tessbed.sim.flight import AT_ARRIVAL, Flight, between, early
 from tessbed.sim.memory import DeviceMemory
 from tessbed.sim.movement import Movement
-from tessbed.sim.pool import FOREVER, Pool
+from tessbed.sim.pool import FOREVER, KINDS, Pool, make_pools
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import Digest, Traffic, TransferRecord
 from tessbed.sim.transfer import CostTable, Descriptor, Fold, cost_table
 
-KINDS = ("read", "write")
 Notify = Callable[[Flight], None]
 WORD = (1 << 64) - 1
 
@@ -61,7 +60,7 @@ class Dma:
 
     def __attrs_post_init__(self) -> None:
         self.costs = cost_table(self.spec)
-        self.pools = _make_pools(self.spec)
+        self.pools = make_pools(self.spec)
         ports = KINDS if self.spec.memory.split_port else ("memory",)
         self.port_free = dict.fromkeys(ports, 0)
         self.port_busy = dict.fromkeys(ports, 0)
@@ -269,16 +268,6 @@ class Dma:
         digest.weighted_done = (digest.weighted_done + digest.transfers * (flight.done - zero)) & WORD
         if self.tracing:
             self.trace.append(_record(flight, zero))
-
-
-def _make_pools(spec: DeviceSpec) -> list[Pool]:
-    """Read and write pool of each core, or of all: index core * 2 + direction."""
-    dma = spec.dma
-    cores = range(spec.cores) if dma.channel_scope == "per_core" else (-1,)
-    channels = {"read": dma.read_channels, "write": dma.write_channels}
-    return [
-        Pool(kind, core, dma.outstanding, dma.arbitration, [0] * channels[kind]) for core in cores for kind in KINDS
-    ]
 
 
 def _check_moments(flight: Flight) -> None:

@@ -10,8 +10,11 @@ from typing import Any
 
 import attrs
 
+from tessbed.sim.spec import DeviceSpec
+
 Key = tuple[int, int, int]  # arrival tick, worker, sequence
 FOREVER = 1 << 62
+KINDS = ("read", "write")
 
 
 @attrs.define(eq=False)
@@ -56,6 +59,16 @@ class Pool:
         self.in_flight += 1
         self.grants += 1
         self.peak_in_flight = max(self.peak_in_flight, self.in_flight)
+
+
+def make_pools(spec: DeviceSpec) -> list[Pool]:
+    """Read and write pool of each core, or of all: index core * 2 + direction."""
+    dma = spec.dma
+    cores = range(spec.cores) if dma.channel_scope == "per_core" else (-1,)
+    channels = {"read": dma.read_channels, "write": dma.write_channels}
+    return [
+        Pool(kind, core, dma.outstanding, dma.arbitration, [0] * channels[kind]) for core in cores for kind in KINDS
+    ]
 
 
 def _oldest(pool: Pool) -> Any:

@@ -15,6 +15,7 @@ from tessbed.sim.transfer import Descriptor
 BASE = DeviceSpec().memory.window_base
 DATA = BASE + 0x10000
 PAGE = 4096
+OUT = 0x4000  # where in the data bodies put their output
 
 # One worker whose read of 256 bytes costs (s3 m4 c4 l5) and drain of 128 bytes (s3 m2 c2 l4), issue 2.
 HAND = {
@@ -87,3 +88,10 @@ def moments(stats: JobStats) -> list[tuple[int, ...]]:
     """(worker, seq, arrival, G, P, E, C) of every transfer, by key."""
     rows = [(t.worker, t.seq, t.arrival, t.grant, t.start, t.end, t.done) for t in stats.trace]
     return sorted(rows, key=lambda row: (row[2], row[0], row[1]))
+
+
+def copy_body(ctx: Any) -> Generator[Any, Any, None]:
+    """Each worker copies 256 bytes of its own to OUT."""
+    yield from ctx.gather([read(256 * ctx.worker, 0, 256)])
+    yield from ctx.drain(0, [write(OUT + 256 * ctx.worker, 0, 256)])
+    yield from ctx.wait_drains()

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,3 +36,17 @@ def test_covered_blocks(place, gap, unit) -> None:
     counts = Counter((address + r * pitch + i) // unit for r in range(rows) for i in range(row_bytes))
     whole = sum(n == unit for n in counts.values())
     assert covered(address, rows, row_bytes, pitch, unit) == whole
+
+
+GAPS = [  # row bytes, pitch, blocks of 16 touched by two rows from address 0
+    ("gap of a block less one", 17, 32, 4),
+    ("gap of exactly a block", 16, 32, 2),
+    ("gap of two blocks", 16, 48, 2),
+    ("no gap", 16, 16, 2),
+]
+
+
+@pytest.mark.parametrize(("row_bytes", "pitch", "blocks"), [g[1:] for g in GAPS], ids=[g[0] for g in GAPS])
+def test_a_gap_of_a_whole_block_skips_it(row_bytes, pitch, blocks) -> None:
+    """The widest gap that can skip no block is one byte short of a block."""
+    assert touched(0, 2, row_bytes, pitch, 16) == blocks

@@ -6,10 +6,9 @@ import pytest
 from tessbed.sim import clock
 from tessbed.sim.errors import HazardError
 from tessbed.sim.transfer import Descriptor
-from tests.sim.rig import DATA, HAND, PAGE, build, read, write
+from tests.sim.rig import DATA, HAND, OUT, PAGE, build, read, write
 
 POLICIES = ["at_issue", "at_completion", "seeded"]
-OUT = 0x4000
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -247,3 +246,35 @@ def test_scratch_is_dirty_and_bounded() -> None:
 
     build(body, {"cores": 1, "workers": 3}).run()
     assert seen == [(262_144 - 65_536, 0xDB, 0xDB)] * 3
+
+
+ACTS = [("at_issue", [(0, 0)]), ("at_completion", [(0, 7)])]
+
+
+@pytest.mark.parametrize(("policy", "acts"), ACTS, ids=[policy for policy, _ in ACTS])
+def test_a_computation_acts_once(policy, acts) -> None:
+    """Its bytes move once: at its start with at_issue, at its end with at_completion."""
+    seen = []
+
+    def body(ctx):
+        start = rig.device.now
+        yield from ctx.compute(7, lambda: seen.append((ctx.worker, rig.device.now - start)))
+
+    rig = build(body, {"workers": 1, "data_movement": policy})
+    rig.run()
+    assert seen == acts
+
+
+def test_a_seeded_computation_acts_at_either_end() -> None:
+    """Over a dozen computations both ends occur, and nothing between."""
+    seen = []
+
+    def body(ctx):
+        for _ in range(12):
+            start = rig.device.now
+            yield from ctx.compute(7, lambda start=start: seen.append(rig.device.now - start))
+
+    rig = build(body, {"workers": 1, "data_movement": "seeded"}, seed=1)
+    rig.run()
+    assert len(seen) == 12
+    assert sorted(set(seen)) == [0, 7]

@@ -2,9 +2,7 @@
 
 import pytest
 
-from tests.sim.rig import build, read, write
-
-OUT = 0x4000
+from tests.sim.rig import OUT, build, read, write
 
 # A read of 256 bytes costs s 3, m 4, c 4, l 5, and a drain of 128 bytes s 3, m 2, c 2, l 4; nothing else costs.
 QUICK = {

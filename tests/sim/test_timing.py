@@ -8,10 +8,9 @@ import pytest
 from tessbed.sim import clock
 from tessbed.sim.stats import STALLS
 from tessbed.sim.transfer import Descriptor, fold_chain, fold_read
-from tests.sim.rig import DATA, HAND, build, moments, read, write
+from tests.sim.rig import DATA, HAND, OUT, build, moments, read, write
 from tests.sim.stepper import walk
 
-OUT = 0x2000
 AFTER_ALL = clock.EventPriority(3)
 
 

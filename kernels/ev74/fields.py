@@ -60,6 +60,11 @@ class Field:
         return min(self.high, 2 ** (8 * self.width) - 1)
 
     @property
+    def reserved(self) -> bool:
+        """Whether the field means nothing in this version: zero, and refused otherwise."""
+        return self.unit == "hex" and not self.limit
+
+    @property
     def names(self) -> dict[int, str]:
         """The names of an enumeration's values; empty for a number."""
         return ENUMERATIONS.get(self.enum, {})

@@ -109,7 +109,7 @@ def decode(raw: bytes) -> dict[str, int]:
 
 def _check(field: Field, value: int) -> None:
     if not field.admits(value):
-        code = _PREFIX.get(field.name, "range" if field.limit else "noncanonical")
+        code = _PREFIX.get(field.name, "noncanonical" if field.reserved else "range")
         raise PacketFault(code, field.name, f"got {value:#x}, wanted {_wanted(field)}")
 
 

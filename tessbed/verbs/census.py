@@ -49,7 +49,7 @@ def _count(scenario: Scenario, *, quiet: bool) -> dict[Job, list[Bit]]:
 
 def _print(found: dict[Job, list[Bit]], good: bool) -> None:
     for job, bits in found.items():
-        click.echo(f"{job.name}: {len(bits):,} bits; with the checksum repaired, a flipped bit is or changes\n")
+        click.echo(f"{job.name}: what became of each flipped bit once the checksum was repaired\n")
         for line in _table(bits):
             click.echo(line)
         click.echo("")
@@ -60,7 +60,7 @@ def _print(found: dict[Job, list[Bit]], good: bool) -> None:
             )
     total = sum(map(len, found.values()))
     failed = sum(len(_unexplained(bits)) for bits in found.values())
-    verdict = f"ok: {total:,} bits, each caught by the checksum, each explained without it"
+    verdict = f"ok: {total:,} bits, each caught by the checksum as it was, each explained with it repaired"
     verdict = verdict if good else f"FAILED: {failed:,} of {total:,} bits unexplained"
     click.echo(click.style(verdict, fg="green" if good else "red", bold=True) if colour() else verdict)
 

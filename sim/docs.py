@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 
 from tessbed.sim.completion import FIELDS, STATUS
+from tessbed.sim.faults import KINDS
 from tessbed.sim.spec import DeviceSpec, to_mapping
 
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -43,7 +44,12 @@ def status() -> str:
     return _table(("status", "name"), [(f"{code:#x}", f"`{name}`") for name, code in STATUS.items()])
 
 
-TABLES = {"fields": fields, "record": record, "status": status}
+def faults() -> str:
+    """What can go wrong on purpose."""
+    return _table(("fault", "what happens"), [(f"`{name}`", text) for name, text in KINDS.items()])
+
+
+TABLES = {"fields": fields, "record": record, "status": status, "faults": faults}
 
 
 def _rows(cls: Any, defaults: dict[str, Any], prefix: str) -> Iterator[tuple[str, ...]]:

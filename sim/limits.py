@@ -41,12 +41,14 @@ CROSS_CHECKS = (
     ),
     CrossCheck(
         ("scratch_bytes",),
-        ("scratch_bytes", "scratch_reserved_bytes", "slots", "scratch_align_bytes"),
+        ("scratch_bytes", "scratch_reserved_bytes", "slots", "scratch_align_bytes", "write_granule_bytes"),
         lambda d: (
-            d["scratch_bytes"] - d["scratch_reserved_bytes"] >= (1 + d["slots"]) * max(128, d["scratch_align_bytes"])
+            d["scratch_bytes"] - d["scratch_reserved_bytes"]
+            >= (1 + d["slots"]) * max(128, d["scratch_align_bytes"], d["write_granule_bytes"])
         ),
-        "got {scratch_bytes}, wanted room for an input and {slots} slots of the largest granule (128 bytes) and of"
-        " scratch_align_bytes = {scratch_align_bytes} each above scratch_reserved_bytes = {scratch_reserved_bytes}",
+        "got {scratch_bytes}, wanted room for an input and {slots} slots, each of 128 bytes, of scratch_align_bytes"
+        " = {scratch_align_bytes} and of write_granule_bytes = {write_granule_bytes} at least, above"
+        " scratch_reserved_bytes = {scratch_reserved_bytes}",
     ),
     CrossCheck(
         ("memory", "window_base"),

@@ -7,12 +7,13 @@ overlaps the gathers and the packing of the next; overlap of gathers with packin
 Source: Tess document, "Execution and ownership"; docs/simulation.md, "Rules".
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 
 from tessbed.firmware_models.cover import OVERSIZED_GROUP
 from tessbed.firmware_models.pack import Fill, Move, packer
+from tessbed.sim.launch import Body
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.transfer import Descriptor
 from tessbed.sim.worker import Steps, WorkerContext
@@ -92,24 +93,40 @@ class Band:
     counts: dict[str, int] = attrs.Factory(dict)
 
 
+Program = Callable[[int], Iterator[Band]]
+"""What a launch does: the bands of a worker, by its number."""
+
+
+def body_of(program: Program) -> Body:
+    """The worker body that runs a program."""
+    return lambda worker: run_bands(worker, program(worker.worker))
+
+
+def in_order(bands: Iterable[Band], spec: DeviceSpec) -> Iterator[tuple[Band, bool]]:
+    """Each band, and whether its drain must wait for every earlier one: it may share a granule with one in flight."""
+    granule = 1 if spec.byte_strobes else spec.write_granule_bytes
+    in_flight: list[Footprint] = []
+    for band in bands:
+        ordered = any(band.footprint.meets(earlier, granule) for earlier in in_flight)
+        yield band, ordered
+        kept = [] if ordered else in_flight
+        in_flight = [*kept, band.footprint][1 - spec.slots :] if spec.slots > 1 else []
+
+
 def run_bands(worker: WorkerContext, bands: Iterable[Band]) -> Steps:
     """The worker loop. A band's slot is its number modulo the slots."""
     spec = worker.spec
-    granule = 1 if spec.byte_strobes else spec.write_granule_bytes
-    in_flight: list[Footprint] = []
-    for number, band in enumerate(bands):
+    for number, (band, ordered) in enumerate(in_order(bands, spec)):
         slot = number % spec.slots
         for group in wait_groups(band, spec):
             yield from worker.gather(group)
             worker.count("wait_groups")
         yield from worker.wait_slot(slot)
         yield from worker.compute(band.ticks, packer(worker.scratch, band.steps))
-        if any(band.footprint.meets(earlier, granule) for earlier in in_flight):
+        if ordered:
             yield from worker.wait_drains("order")
-            in_flight.clear()
             worker.count("ordered_drains")
         yield from worker.drain(slot, band.chain)
-        in_flight = [*in_flight, band.footprint][1 - spec.slots :] if spec.slots > 1 else []
         _account(worker, band)
     yield from worker.wait_drains()
 

@@ -14,7 +14,7 @@ from math import prod
 import attrs
 
 from tessbed.firmware_models import costs
-from tessbed.firmware_models.bands import BAND_BYTES, Band, Budget, Footprint, even_parts, run_bands
+from tessbed.firmware_models.bands import BAND_BYTES, Band, Budget, Footprint, Program, body_of, even_parts
 from tessbed.firmware_models.cover import cover
 from tessbed.firmware_models.geometry import BLOCK, Geometry
 from tessbed.firmware_models.ownership import Level, Range, boxes, cut_elements
@@ -23,7 +23,6 @@ from tessbed.firmware_models.tiles import TileReader
 from tessbed.sim.launch import Body
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.transfer import Descriptor
-from tessbed.sim.worker import Steps, WorkerContext
 
 RUN_BYTES = 512
 """Runs shorter than this are lengthened by taking an axis whole."""
@@ -54,17 +53,17 @@ class Block:
 
 
 def body(geometry: Geometry, spec: DeviceSpec, workers: int) -> Body:
-    """The worker body for a launch of `workers`; ownership is fixed here, once, from the bound address."""
+    """The worker body for a launch of `workers`."""
+    return body_of(program(geometry, spec, workers))
+
+
+def program(geometry: Geometry, spec: DeviceSpec, workers: int) -> Program:
+    """The program of a launch of `workers`; ownership is fixed here, once, from the bound address."""
     dimensions = output_dimensions(geometry)
     granule = 1 if spec.byte_strobes else spec.write_granule_bytes
     levels = [dimension.level for dimension in dimensions]
     cuts = cut_elements(levels, geometry.linear_scalar_bytes, geometry.output_address, granule, workers)
-
-    def run(worker: WorkerContext) -> Steps:
-        maker = _Maker(geometry, spec, dimensions)
-        yield from run_bands(worker, maker.bands(cuts[worker.worker], cuts[worker.worker + 1]))
-
-    return run
+    return lambda worker: _Maker(geometry, spec, dimensions).bands(cuts[worker], cuts[worker + 1])
 
 
 def output_dimensions(geometry: Geometry) -> list[Dimension]:

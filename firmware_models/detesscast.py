@@ -3,6 +3,6 @@
 Source: DetessCast document, "Numerical behavior".
 """
 
-from tessbed.firmware_models.detess import body
+from tessbed.firmware_models.detess import body, program
 
-__all__ = ["body"]
+__all__ = ["body", "program"]

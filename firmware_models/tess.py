@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import attrs
 
 from tessbed.firmware_models import costs
-from tessbed.firmware_models.bands import BAND_BYTES, Band, Budget, Footprint, even_parts, run_bands
+from tessbed.firmware_models.bands import BAND_BYTES, Band, Budget, Footprint, Program, body_of, even_parts
 from tessbed.firmware_models.cover import Cover, cover
 from tessbed.firmware_models.geometry import BLOCK, Geometry, Tile
 from tessbed.firmware_models.ownership import Range, boxes, cut_bytes
@@ -19,7 +19,6 @@ from tessbed.firmware_models.pack import Fill, Move
 from tessbed.sim.launch import Body
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.transfer import Descriptor
-from tessbed.sim.worker import Steps, WorkerContext
 
 TILES_TRIED = 8
 """Among so many equal tiles one starts on a granule, if any does: spans are multiples of 16, granules to 128."""
@@ -35,17 +34,17 @@ class Piece:
 
 
 def body(geometry: Geometry, spec: DeviceSpec, workers: int) -> Body:
-    """The worker body for a launch of `workers`; ownership is fixed here, once, from the bound address."""
+    """The worker body for a launch of `workers`."""
+    return body_of(program(geometry, spec, workers))
+
+
+def program(geometry: Geometry, spec: DeviceSpec, workers: int) -> Program:
+    """The program of a launch of `workers`; ownership is fixed here, once, from the bound address."""
     granule = 1 if spec.byte_strobes else spec.write_granule_bytes
     cuts = cut_bytes(
         geometry.output_bytes, geometry.output_address, granule, workers, lambda offset: _starts_near(geometry, offset)
     )
-
-    def run(worker: WorkerContext) -> Steps:
-        low, high = cuts[worker.worker], cuts[worker.worker + 1]
-        yield from run_bands(worker, bands(geometry, spec, low, high))
-
-    return run
+    return lambda worker: bands(geometry, spec, cuts[worker], cuts[worker + 1])
 
 
 def _starts_near(geometry: Geometry, offset: int) -> Iterable[int]:

@@ -29,7 +29,7 @@ class Leak:
         return f"buffer {self.name!r} of {self.nbytes} bytes, made at {self.made_at}, held by {', '.join(self.holders)}"
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Handle:
     """An exported view {buffer, offset, length} that outlives its maker. It is one reference until it is closed."""
 
@@ -42,7 +42,7 @@ class Handle:
         self.allocation.drop(EXPORT)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Allocator:
     """Heaps of addresses, and the memories of the devices that see them."""
 

@@ -23,7 +23,7 @@ HANDLE = "open handle"
 EXPORT = "export"
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Allocation:
     """Whole pages of `storage` at device `address`; `nbytes` of them were asked for.
 

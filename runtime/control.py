@@ -17,7 +17,7 @@ from tessbed.sim import completion
 BLANK = 0xA5
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class ControlBlock:
     """One packet page, read-only for the device, and one record page."""
 
@@ -51,7 +51,7 @@ class ControlBlock:
         self.pool.idle.append(self)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class ControlPool:
     """All control blocks of a runtime."""
 

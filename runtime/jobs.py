@@ -33,7 +33,7 @@ class JobResult:
     packet: bytes
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Job:
     """A job. `cookie` is its number, unique in its runtime; 0 for one that was never submitted.
 
@@ -60,7 +60,8 @@ class Job:
     record: Record | None = attrs.field(default=None, init=False)
     stats: JobStats | None = attrs.field(default=None, init=False)
     _state: State = attrs.field(default=State.PREPARED, init=False)
-    _callbacks: list[Callable[["Job"], None]] = attrs.field(factory=list, init=False)
+    _on_final: list[Callable[["Job"], None]] = attrs.field(factory=list, init=False)
+    _on_over: list[Callable[["Job"], None]] = attrs.field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.owners = Owners(str(self))
@@ -75,6 +76,11 @@ class Job:
         """True when nothing will happen to the job any more."""
         return self._state in FINAL
 
+    @property
+    def over(self) -> bool:
+        """True when waiting is no use: the job is final, or its buffers are in quarantine until a reset."""
+        return self._state in FINAL or self._state is State.QUARANTINED
+
     def move(self, move: Move, tick: int) -> None:
         """One move of the table. Raises StateError, and then nothing has changed. A final state lets the owners go."""
         self._state = step(self._state, move, str(self))
@@ -83,16 +89,23 @@ class Job:
             self.final_tick = tick
             self.after = ()
             self.owners.release()
-            callbacks, self._callbacks = self._callbacks, []
-            for callback in callbacks:
-                callback(self)
+            self._tell(self._on_final)
+        if self.over:
+            self._tell(self._on_over)
 
     def on_final(self, callback: Callable[["Job"], None]) -> None:
         """Call `callback` with the job once its state is final, at once where it is."""
         if self.final:
             callback(self)
         else:
-            self._callbacks.append(callback)
+            self._on_final.append(callback)
+
+    def on_over(self, callback: Callable[["Job"], None]) -> None:
+        """Call `callback` with the job once there is nothing to wait for, at once where it is so."""
+        if self.over:
+            callback(self)
+        else:
+            self._on_over.append(callback)
 
     def result(self) -> JobResult:
         """What is known of the job now."""
@@ -107,6 +120,15 @@ class Job:
             stats=self.stats,
             packet=self.raw,
         )
+
+    def _tell(self, callbacks: list[Callable[["Job"], None]]) -> None:
+        told = tuple(callbacks)
+        callbacks.clear()
+        for callback in told:
+            callback(self)
+
+    def __repr__(self) -> str:
+        return f"<{self}, {self._state.value}>"
 
     def __str__(self) -> str:
         return f"job {self.name!r} (cookie {self.cookie})" if self.name else f"job {self.cookie}"

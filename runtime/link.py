@@ -7,14 +7,13 @@ interrupt brings is a cookie and nothing else; whether a job has ended is for it
 from collections.abc import Callable
 
 import attrs
-from simpy import Event
 
 from tessbed.runtime.jobs import Job
 from tessbed.sim.device import Device, Submission
 from tessbed.sim.stats import JobStats
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Link:
     """One device and the jobs that it has, the oldest first."""
 
@@ -25,6 +24,9 @@ class Link:
     jobs: list[Job] = attrs.field(factory=list, init=False)
     resetting: bool = attrs.field(default=False, init=False)
     stats: dict[int, JobStats] = attrs.field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.device.delivery.listeners.append(self._raised)
 
     @property
     def room(self) -> int:
@@ -37,11 +39,10 @@ class Link:
         control = job.control
         self.jobs.append(job)
         submission = Submission(control.packet.address, len(job.raw), control.record.address, job.cookie, workers)
-        event = self.device.submit(submission)
-        assert event.callbacks is not None
-        event.callbacks.append(self._raised)
+        self.device.submit(submission)
 
-    def _raised(self, event: Event) -> None:
-        stats: JobStats = event.value  # pyright: ignore[reportAssignmentType]
-        self.stats[stats.cookie] = stats
-        self.interrupt(self, stats.cookie)
+    def _raised(self, cookie: int, stats: JobStats | None) -> None:
+        if stats is not None:
+            self.stats[cookie] = stats
+        self.interrupt(self, cookie)
+        self.stats.pop(cookie, None)

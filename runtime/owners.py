@@ -21,7 +21,7 @@ class Owned(Protocol):
     def drop(self, holder: str) -> None: ...
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Owners:
     """The references of one job. `holder` names it in leak reports."""
 

@@ -21,7 +21,7 @@ ENCODERS = {
 }
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Prepared:
     """A plan and its packet template, None for an empty plan. `users` are the jobs that retain it."""
 

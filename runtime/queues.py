@@ -19,7 +19,7 @@ PATIENCE = 4
 ENDED = (State.COMPLETED, State.FAULTED)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Queue:
     """One client's jobs. `capacity` bounds the jobs that are not final yet; None timeouts never expire."""
 

@@ -6,7 +6,6 @@ its output, so none of it counts.
 """
 
 import attrs
-from simpy import Event
 
 from tessbed.runtime.jobs import Job
 from tessbed.runtime.link import Link
@@ -14,7 +13,7 @@ from tessbed.runtime.scheduler import Scheduler
 from tessbed.runtime.states import Move
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Recovery:
     """Resets the devices of `scheduler`; `automatic` does so as soon as a job is quarantined."""
 
@@ -36,17 +35,16 @@ class Recovery:
                 self.scheduler.note("polled", job.cookie)
         link.resetting = True
         self.resets += 1
-        caught = tuple(link.jobs)
-        for job in caught:
+        for job in link.jobs:
             job.move(Move.RESET, self.scheduler.now)
         callbacks = link.device.reset().callbacks
         assert callbacks is not None
-        callbacks.append(lambda event: self._confirmed(link, caught, event))
+        callbacks.append(lambda _: self._confirmed(link))
 
-    def _confirmed(self, link: Link, caught: tuple[Job, ...], _: Event) -> None:
+    def _confirmed(self, link: Link) -> None:
         """The device touches nothing any more: the jobs end, the queues go on."""
         link.resetting = False
-        for job in caught:
+        for job in tuple(link.jobs):
             link.jobs.remove(job)
             job.outcome, job.reason = "recovered", job.reason or "the device was reset"
             job.move(Move.RECOVER, self.scheduler.now)

@@ -49,7 +49,7 @@ def _granule_bytes(devices: Sequence[Device]) -> int:
     return max(1 if device.spec.byte_strobes else device.spec.write_granule_bytes for device in devices)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Runtime:
     """Everything the host does for `devices` (one, or a sequence on one environment).
 
@@ -201,19 +201,12 @@ class Runtime:
 
     def wait(self, job: Job) -> JobResult:
         """Let time pass until the job is over. Raises JobFault, JobLost, JobCancelled, HangError."""
-        result = self.settle(job)
-        if result.outcome == OK:
-            return result
-        if job.state is State.RETIRED:
-            assert job.record is not None
-            raise job_fault(str(job), job.record)
-        if job.state is State.CANCELLED:
-            raise JobCancelled(f"{job}: {job.reason}")
-        raise JobLost(f"{job}: {job.reason or 'no completion came'}")
+        self.settle(job)
+        return verdict(job)
 
     def settle(self, job: Job) -> JobResult:
         """As `wait`, but only tells how the job ended. A job in quarantine counts as over. Raises HangError."""
-        while not (job.final or job.state is State.QUARANTINED):
+        while not job.over:
             self.step()
         return job.result()
 
@@ -234,16 +227,27 @@ class Runtime:
             raise HangError([*waiting, *map(_stuck, self.scheduler.live.values())]) from None
 
     def close(self) -> tuple[Leak, ...]:
-        """Cancel what waits, let the devices finish, give the runtime's own pages back; returns what still lives."""
+        """Cancel what waits, leave no device access behind, give the runtime's pages back; returns what still lives.
+
+        A job that no device ends on its own is ended by a reset: closing files does not stop hardware.
+        """
         if not self.closed:
+            self.closed = True
             for job in tuple(self.scheduler.live.values()):
                 if job.state is State.SUBMITTED:
                     self.scheduler.cancel(job, "its runtime was closed")
-            while self.scheduler.on_device():
-                self.step()
+            self._quiesce()
             self.submitter.control.close()
-            self.closed = True
         return self.allocator.leaks
+
+    def _quiesce(self) -> None:
+        """Let time pass until no device has a job; reset the devices that have one when nothing else can happen."""
+        while self.scheduler.live:
+            if self.env.peek() == float("inf") or all(job.over for job in self.scheduler.live.values()):
+                for link in self.scheduler.links:
+                    if link.jobs:
+                        self.recovery.reset(link)
+            self.step()
 
     def __enter__(self) -> "Runtime":
         return self
@@ -262,6 +266,18 @@ class Runtime:
         job.outcome = OK
         job.move(Move.SKIP, self.now)
         return job
+
+
+def verdict(job: Job) -> JobResult:
+    """The result of a job that is over and went well. Raises JobFault, JobCancelled, JobLost for any other."""
+    if job.outcome == OK:
+        return job.result()
+    if job.state is State.RETIRED:
+        assert job.record is not None
+        raise job_fault(str(job), job.record)
+    if job.state is State.CANCELLED:
+        raise JobCancelled(f"{job}: {job.reason}")
+    raise JobLost(f"{job}: {job.reason}")
 
 
 def _allocations(ports: Sequence[View]) -> tuple[Allocation, ...]:

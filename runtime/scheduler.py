@@ -40,7 +40,7 @@ NOTICES = {
 }
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Scheduler:
     """The queues, the links to the devices, and the jobs that are not final.
 
@@ -110,8 +110,8 @@ class Scheduler:
         record = job.control.read_record()
         if record is None or record.cookie != job.cookie:
             return False
-        if job.state is not State.RUNNING:
-            job.late = True
+        job.late = any(move is Move.EXPIRE for _, move, _ in job.history)
+        if job.late:
             self.note("late", job.cookie)
         job.record, job.stats = record, link.stats.pop(job.cookie, None)
         good = record.completion.status == 0

@@ -69,6 +69,8 @@ TABLE: tuple[tuple[State, Move, State, str], ...] = (
     (State.RUNNING, Move.RESET, State.RECOVERING, "the device is reset under it"),
     (State.TIMED_OUT, Move.RESET, State.RECOVERING, "the device is reset under it"),
     (State.QUARANTINED, Move.RESET, State.RECOVERING, "the device is reset to get its buffers back"),
+    (State.RECOVERING, Move.COMPLETE, State.COMPLETED, "its record came before the reset took effect"),
+    (State.RECOVERING, Move.FAULT, State.FAULTED, "its record came before the reset took effect"),
     (State.RECOVERING, Move.RECOVER, State.RECOVERED, "the reset is confirmed: the device touches nothing any more"),
     (State.PREPARED, Move.SKIP, State.RETIRED, "an empty tensor: there is nothing to submit"),
     (State.PREPARED, Move.CANCEL, State.CANCELLED, "never bound"),

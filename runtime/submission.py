@@ -66,7 +66,7 @@ class Order:
     name: str = ""
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Submitter:
     """Makes jobs. `granule_bytes` is the widest write granule of the devices, 1 with byte strobes."""
 

@@ -17,7 +17,7 @@ from tessbed.runtime.scheduler import Scheduler
 from tessbed.runtime.states import Move, State
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Watchdog:
     """Watches the jobs of `scheduler`; `on_quarantine` hears of each job given up, with its device."""
 

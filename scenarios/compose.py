@@ -23,8 +23,9 @@ def compose(source: Source, folder: Path) -> Scenario:
     reader = Reader(source)
     values = reader.table((), source.values, SCENARIO)
     preset, device = _device(reader, values.get("device") or {})
-    jobs = [_job(reader, ("jobs", index), job, device, folder) for index, job in enumerate(values.get("jobs", ()))]
-    _unique_names(reader, values.get("jobs", ()))
+    listed = values.get("jobs") or []
+    jobs = [_job(reader, ("jobs", index), job, device, folder) for index, job in enumerate(listed)]
+    _unique_names(reader, listed)
     firmware = _firmware(values.get("firmware") or {})
     for job in jobs:
         if job is not None and "ev74" in job.backends:
@@ -94,6 +95,8 @@ def _unique_names(reader: Reader, jobs: list[dict[str, Any]]) -> None:
 
 def _job(reader: Reader, path: KeyPath, values: dict[str, Any], device: DeviceSpec, folder: Path) -> Job | None:
     """The job, or None where something about it was blamed."""
+    if path in reader.spoilt:
+        return None
     _together(reader, path, values)
     backends = ("a65", "ev74") if values.get("backend") == "both" else (values.get("backend", "a65"),)
     plan = _plan(reader, path, values, "ev74" in backends)
@@ -173,7 +176,7 @@ def _geometry(reader: Reader, path: KeyPath, values: dict[str, Any]) -> Geometry
     scalars_known = all(reader.sound((*path, name)) for name in ("dtype", "to"))
     strided = linear if scalars_known and reader.sound((*path, "linear")) else None
     target = values.get("to") or ("fp32" if op is Op.DETESSCAST else None)
-    fill_known = reader.sound((*path, "int8_channel_padding"))
+    fill_known = reader.sound((*path, "int8_channel_padding")) and reader.sound((*path, "dtype"))
     return Geometry(
         op=op,
         dtype=dtype,

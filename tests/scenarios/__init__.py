@@ -1,0 +1,1 @@
+"""The scenarios room: reading, running and reporting scenarios."""

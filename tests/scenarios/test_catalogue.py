@@ -1,0 +1,53 @@
+"""The catalogue: every scenario that ships runs, and gives the bytes that the literal oracle has written down."""
+
+import pytest
+
+from tessbed.scenarios.library import catalogue, load
+from tessbed.scenarios.report import document
+from tessbed.scenarios.run import run
+from tests.golden.catalogue import SCENARIOS, geometry_of, read
+from tests.golden.realworld import REALWORLD
+
+GOLDEN = read()
+
+
+@pytest.mark.parametrize("name", sorted(GOLDEN))
+def test_scenario(name: str) -> None:
+    """The verdict is ok, and every backend that does not fail as expected has the recorded hash."""
+    told = document(run(load(name)))
+    assert told["verdict"] == "ok"
+    assert {job["name"] for job in told["jobs"]} == set(GOLDEN[name])
+    for job in told["jobs"]:
+        for result in job["results"].values():
+            if "trouble" in result:
+                assert result["as_expected"] is True
+            else:
+                assert (result["output_sha256"], result["verified"]) == (GOLDEN[name][job["name"]], True)
+
+
+def test_complete() -> None:
+    """Every scenario of the catalogue has its recorded hashes, and none is recorded that does not ship."""
+    assert set(catalogue()) == set(GOLDEN)
+    assert len(GOLDEN) >= 14
+
+
+def test_recorded_cases_are_in_it() -> None:
+    """The hashes agree with those recorded for real models, wherever the catalogue has the same tensor."""
+    import tomllib
+
+    recorded = {case.geometry: case.sha256 for case in REALWORLD}
+    found = set()
+    for path in SCENARIOS.glob("*.toml"):
+        for job in tomllib.loads(path.read_text(encoding="utf-8"))["jobs"]:
+            geometry = geometry_of(job)
+            if geometry in recorded and job["input"] == {"pattern": "golden"}:
+                assert GOLDEN[path.stem][job["name"]] == recorded[geometry]
+                found.add(geometry)
+    assert found == set(recorded)
+
+
+@pytest.mark.parametrize("name", sorted(catalogue()))
+def test_explained(name: str) -> None:
+    """A scenario opens with a remark on what it shows, and has one line for lists."""
+    assert catalogue()[name].read_text(encoding="utf-8").startswith("# ")
+    assert 20 <= len(load(name).about) <= 80

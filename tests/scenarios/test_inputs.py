@@ -1,0 +1,113 @@
+"""Inputs: every rule gives the bytes that the documentation says, every file the bytes that it holds."""
+
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tessbed.scenarios.compose import compose
+from tessbed.scenarios.inputs import fill
+from tessbed.scenarios.model import Job
+from tessbed.scenarios.problems import ScenarioError
+from tessbed.scenarios.toml_source import parse
+from tests.golden.catalogue import pattern_bytes
+
+LENGTHS = (1, 7, 8, 255, 1000, (1 << 20) + 9, (3 << 20) + 1)
+
+
+def job_of(folder: Path, op: str, dtype: str, shape: list[int], more: str, source: str) -> Job:
+    """One job whose tiles hold whole tensors."""
+    axes = [-1] * (4 - len(shape)) + list(range(len(shape)))
+    tile = [1] * (4 - len(shape)) + [max(extent, 1) for extent in shape]
+    text = f"""name = "x"
+[[jobs]]
+name = "j"
+op = "{op}"
+dtype = "{dtype}"
+shape = {shape}
+tiled = {{ axes = {axes}, tile = {tile} }}
+{more}
+input = {source}
+"""
+    return compose(parse(text, "f"), folder).jobs[0]
+
+
+def filled(job: Job, seed: int = 0) -> bytes:
+    """The job's input."""
+    out = np.full(job.plan.input.required_bytes, 0xEE, np.uint8)
+    fill(out, job, seed)
+    return out.tobytes()
+
+
+@pytest.mark.parametrize("pattern", ["golden", "random", "ramp"])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_patterns(pattern: str, length: int) -> None:
+    """A pattern is a rule on the byte's position; chunks of the fill do not show."""
+    job = job_of(Path(), "tess", "int8", [length], "", f'{{ pattern = "{pattern}" }}')
+    assert filled(job, seed=5) == pattern_bytes(pattern, length, 5, 0)
+
+
+def test_random_depends_on_seed_only() -> None:
+    """Another seed gives other bytes, the same seed the same."""
+    job = job_of(Path(), "tess", "int8", [64], "", '{ pattern = "random" }')
+    assert filled(job, 1) == filled(job, 1) != filled(job, 2)
+
+
+def test_bin_is_the_raw_span(tmp_path: Path) -> None:
+    """A .bin is the whole required span, gaps included."""
+    content = bytes(range(28))
+    (tmp_path / "x.bin").write_bytes(content)
+    strided = "linear = { strides_bytes = [8, 2] }"
+    assert filled(job_of(tmp_path, "tess", "bf16", [4, 2], strided, '{ file = "x.bin" }')) == content
+
+
+ARRAYS = [
+    ("int8", np.arange(-4, 4, dtype=np.int8)),
+    ("bf16", np.arange(0x7FC0, 0x7FC8, dtype=np.uint16)),
+    ("bf16", np.arange(0x7F81, 0x7F89, dtype=np.uint16).view(ml_dtypes.bfloat16)),
+]
+
+
+@pytest.mark.parametrize(("dtype", "array"), ARRAYS, ids=["int8", "uint16", "bfloat16"])
+def test_npy_is_the_logical_tensor(tmp_path: Path, dtype: str, array: np.ndarray) -> None:
+    """A .npy is laid out by the strides, its bits unchanged (NaNs too), the gaps zero."""
+    np.save(tmp_path / "x.npy", np.asfortranarray(array.reshape(2, 4)))
+    width = array.dtype.itemsize
+    strided = f"linear = {{ strides_bytes = [{6 * width}, {width}] }}"
+    expected = array.tobytes()[: 4 * width] + bytes(2 * width) + array.tobytes()[4 * width :]
+    assert filled(job_of(tmp_path, "tess", dtype, [2, 4], strided, '{ file = "x.npy" }')) == expected
+
+
+def test_empty_files(tmp_path: Path) -> None:
+    """An empty tensor takes an empty file and an array without elements."""
+    (tmp_path / "x.bin").write_bytes(b"")
+    np.save(tmp_path / "x.npy", np.empty((0, 3), np.int8))
+    for name in ("x.bin", "x.npy"):
+        assert filled(job_of(tmp_path, "tess", "int8", [0, 3], "", f'{{ file = "{name}" }}')) == b""
+
+
+REFUSED = [
+    ("tess", np.zeros((2, 4), np.float32), "of dtype float32, wanted int8"),
+    ("tess", np.zeros((4, 2), np.int8), "of shape [4, 2], wanted [2, 4]"),
+    ("tess", np.array([[None] * 4] * 2), "which is no .npy file that numpy reads: "),
+    ("detess", np.zeros((2, 4), np.int8), "wanted a .bin of 16 bytes: the input of detess is tiled"),
+]
+
+
+@pytest.mark.parametrize(("op", "array", "message"), REFUSED, ids=["dtype", "shape", "object", "tiled"])
+def test_npy_refusals(tmp_path: Path, op: str, array: np.ndarray, message: str) -> None:
+    """An array that is not the job's logical tensor is refused, and nothing is ever unpickled."""
+    np.save(tmp_path / "x.npy", array)
+    with pytest.raises(ScenarioError) as caught:
+        job_of(tmp_path, op, "int8", [2, 4], "", '{ file = "x.npy" }')
+    assert message in str(caught.value)
+
+
+def test_file_that_shrinks(tmp_path: Path) -> None:
+    """A file that changes between the check and the run is an error, not a short read."""
+    (tmp_path / "x.bin").write_bytes(bytes(8))
+    job = job_of(tmp_path, "tess", "int8", [8], "", '{ file = "x.bin" }')
+    (tmp_path / "x.bin").write_bytes(bytes(7))
+    with pytest.raises(OSError, match="changed while it was read: wanted 8 bytes"):
+        filled(job)

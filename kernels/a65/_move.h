@@ -24,6 +24,8 @@ typedef struct Row {
     i64 group;                   /* pixels that one shuffle takes */
     vec table, last_table;       /* shuffles of a group, and of a group that ends sixteen bytes */
     vec keep, fill;              /* mask and bytes of the padded last group of 16 channels */
+    duo spread;                  /* shuffles few channels into two padded planes */
+    int streams_out;             /* write past the caches */
     u8 fill_byte;
     vec (*streams)[MAX_STREAMS]; /* shuffles from byte streams to pixels or back */
     const u8 *tiled_end, *linear_end;
@@ -148,11 +150,62 @@ static void widen_cross(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     for (; at < end; at += bytes) widen_run(linear + 2 * at, tiled + at, tiled + at + row->plane, row->channels);
 }
 
+/* How many leading pixels may load `bytes` at their start without leaving the declared span. */
+static inline i64 readable(const u8 *first, i64 pixels, i64 step, i64 bytes, const u8 *end) {
+    i64 room = end - first - bytes;
+    return room < 0 ? 0 : step ? least(pixels, room / step + 1) : pixels;
+}
+
+/* Usual widths get loops of their own, in which the compiler knows the number of channels. */
+#define BY_WIDTH(loop)                                                                                                 \
+    switch (row->channels == row->plane ? row->channels : 0) {                                                         \
+        case 16: loop(row, tiled, linear, pixels, 16, 16); break;                                                      \
+        case 32: loop(row, tiled, linear, pixels, 32, 32); break;                                                      \
+        case 64: loop(row, tiled, linear, pixels, 64, 64); break;                                                      \
+        default: loop(row, tiled, linear, pixels, row->channels, row->plane);                                          \
+    }
+#define PIXELS for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
+
 /* Contiguous channels, pixel by pixel. */
+static ALWAYS_INLINE void pack_byte_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    (void)plane;
+    PIXELS copy_run(tiled, linear, n);
+}
+static ALWAYS_INLINE void unpack_byte_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    (void)plane;
+    PIXELS copy_run(linear, tiled, n);
+}
+static ALWAYS_INLINE void split_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    PIXELS split_run(tiled, tiled + plane, linear, n);
+}
+static ALWAYS_INLINE void join_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    PIXELS join_run(linear, tiled, tiled + plane, n);
+}
+static ALWAYS_INLINE void widen_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    PIXELS widen_run(linear, tiled, tiled + plane, n);
+}
+/* Whole groups of 16 channels at an aligned address, past the caches: for outputs that would not stay in them. */
+static ALWAYS_INLINE void stream_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    PIXELS for (i64 i = 0; i < n; i += 16) {
+        duo planes = split_words(load_duo(linear + 2 * i));
+        stream(tiled + i, low_of(planes));
+        stream(tiled + plane + i, high_of(planes));
+    }
+}
+
 static void pack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     i64 n = row->channels, whole = n & ~(i64)15;
-    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step) {
-        if (row->stored == n) { copy_run(tiled, linear, n); continue; }
+    if (row->stored == n) {
+        BY_WIDTH(pack_byte_pixels)
+        return;
+    }
+    if (!whole)
+        for (i64 wide = readable(linear, pixels, row->linear_step, 16, row->linear_end); wide > 0; wide--, pixels--) {
+            store(tiled, and_or(load(linear), row->keep, row->fill));
+            tiled += row->tiled_step;
+            linear += row->linear_step;
+        }
+    PIXELS {
         copy_run(tiled, linear, whole);
         store(tiled + whole, and_or(load_part(linear + whole, n - whole, row->linear_end), row->keep, row->fill));
     }
@@ -162,36 +215,25 @@ static void unpack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     if (n < 16 && row->linear_step == n && row->stored >= 16)
         for (i64 over = roomy(pixels, n, 16); p < over; p++)
             store(linear + p * n, load(tiled + p * row->tiled_step));
-    for (; p < pixels; p++) copy_run(linear + p * row->linear_step, tiled + p * row->tiled_step, n);
+    tiled += p * row->tiled_step;
+    linear += p * n;
+    pixels -= p;
+    BY_WIDTH(unpack_byte_pixels)
 }
-static ALWAYS_INLINE void split_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
-    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
-        split_run(tiled, tiled + plane, linear, n);
-}
-static ALWAYS_INLINE void join_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
-    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
-        join_run(linear, tiled, tiled + plane, n);
-}
-static ALWAYS_INLINE void widen_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
-    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
-        widen_run(linear, tiled, tiled + plane, n);
-}
-/* Usual widths get loops of their own, in which the compiler knows the number of channels. */
-#define BY_WIDTH(loop)                                                                                                 \
-    switch (row->channels == row->plane ? row->channels : 0) {                                                         \
-        case 16: loop(row, tiled, linear, pixels, 16, 16); break;                                                      \
-        case 32: loop(row, tiled, linear, pixels, 32, 32); break;                                                      \
-        case 64: loop(row, tiled, linear, pixels, 64, 64); break;                                                      \
-        default: loop(row, tiled, linear, pixels, row->channels, row->plane);                                          \
-    }
-
 static void pack_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     i64 n = row->channels, whole = n & ~(i64)15, rest = n - whole, plane = row->plane;
     if (row->stored == n) {
-        BY_WIDTH(split_pixels)
+        if (row->streams_out) BY_WIDTH(stream_pixels)
+        else BY_WIDTH(split_pixels)
         return;
     }
-    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step) {
+    if (n <= 8 && plane == 16)
+        for (i64 wide = readable(linear, pixels, row->linear_step, 16, row->linear_end); wide > 0; wide--, pixels--) {
+            store_duo(tiled, spread(load(linear), row->spread));
+            tiled += row->tiled_step;
+            linear += row->linear_step;
+        }
+    PIXELS {
         for (i64 i = 0; i < whole; i += 16) split16(tiled + i, tiled + plane + i, linear + 2 * i);
         const u8 *words = linear + 2 * whole;
         vec a = load_part(words, least(2 * rest, 16), row->linear_end);

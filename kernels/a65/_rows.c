@@ -19,6 +19,7 @@ static const Movers base_movers = MOVERS(VEC_NAME);
 static const Movers *movers = &base_movers;
 
 #define MAX_LOOPS 16
+#define STREAM_BYTES ((i64)24 << 20) /* a tiled output of this size does not stay in the caches */
 
 typedef struct Loop { i64 count, tiled, linear; } Loop;
 
@@ -82,6 +83,9 @@ static void make_streams(Row *row, vec (*streams)[MAX_STREAMS], int packs) {
 }
 
 static void set_padding(Row *row, u8 fill) {
+    u8 spread[32];
+    for (i64 i = 0; i < 32; i++) spread[i] = i % 16 < row->channels && row->channels <= 8 ? (u8)(i % 16 * 2 + i / 16) : 0x80;
+    row->spread = load_duo(spread);
     u8 keep[16], put[16];
     for (i64 i = 0; i < 16; i++) {
         keep[i] = i < row->channels % 16 ? 0xFF : 0;
@@ -144,6 +148,7 @@ static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 st
     row->width = program->width;
     row->tiled_end = ends[0];
     row->linear_end = ends[1];
+    row->streams_out = program->tiled_bytes >= STREAM_BYTES && channels % 16 == 0;
     set_padding(row, (u8)program->fill);
     row->streams = NULL;
     nest->mover = choose_mover(nest, program->packs != 0, program->tiled_width);
@@ -271,6 +276,7 @@ static void run_program(const Program *program, u8 *tiled, u8 *linear) {
     const Tiles *tiles = (const Tiles *)((const Loop *)(program + 1) + program->outer);
     i64 apart = program->parts[1] * program->parts[2] * program->parts[3];
     for (i64 i = 0; i < apart; i++) run_class(program, tiles + i, apart, tiled, linear);
+    stream_end();
 }
 
 static int fits(const Program *program, Py_ssize_t bytes) {
@@ -298,6 +304,50 @@ static PyObject *rows_run(PyObject *module, PyObject *args) {
     run_program(program, (u8 *)(uintptr_t)tiled, (u8 *)(uintptr_t)linear);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
+}
+
+/* Takes the one view of `views` if nothing about it needs a closer look. */
+static int take(PyObject *views, int flags, i64 bytes, i64 alignment, Py_buffer *view) {
+    PyObject *object;
+    if (PyList_CheckExact(views) && PyList_Size(views) == 1) object = PyList_GetItem(views, 0);
+    else if (PyTuple_CheckExact(views) && PyTuple_Size(views) == 1) object = PyTuple_GetItem(views, 0);
+    else return 0;
+    if (PyObject_GetBuffer(object, view, flags | PyBUF_FORMAT) < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    int plain = !view->format || !strcmp(view->format, "B");
+    if (plain && view->buf && view->len >= bytes && (uintptr_t)view->buf % (uintptr_t)alignment == 0) return 1;
+    PyBuffer_Release(view);
+    return 0;
+}
+
+/* The usual call without a detour: runs if both views are surely right, and else leaves the verdict to binding.py. */
+static PyObject *rows_attempt(PyObject *module, PyObject *args) {
+    const char *bytes;
+    Py_ssize_t size;
+    PyObject *inputs, *outputs;
+    Py_buffer source, target;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y#OO:attempt", &bytes, &size, &inputs, &outputs)) return NULL;
+    const Program *program = (const Program *)bytes;
+    if (!fits(program, size)) return PyErr_Format(PyExc_ValueError, "not a row program");
+    i64 tiled_bytes = program->tiled_bytes, linear_bytes = program->linear_bytes;
+    int packs = program->packs != 0, done = 0;
+    if (!take(inputs, PyBUF_SIMPLE, packs ? linear_bytes : tiled_bytes, packs ? program->width : 16, &source))
+        Py_RETURN_FALSE;
+    if (take(outputs, PyBUF_WRITABLE, packs ? tiled_bytes : linear_bytes, packs ? 16 : program->width, &target)) {
+        u8 *tiled = packs ? target.buf : source.buf, *linear = packs ? source.buf : target.buf;
+        done = tiled + tiled_bytes <= linear || linear + linear_bytes <= tiled;
+        if (done) {
+            Py_BEGIN_ALLOW_THREADS
+            run_program(program, tiled, linear);
+            Py_END_ALLOW_THREADS
+        }
+        PyBuffer_Release(&target);
+    }
+    PyBuffer_Release(&source);
+    return PyBool_FromLong(done);
 }
 
 static PyObject *rows_span(PyObject *module, PyObject *object) {
@@ -328,6 +378,8 @@ static PyObject *rows_selected(PyObject *module, PyObject *args) {
 
 static PyMethodDef METHODS[] = {
     {"run", rows_run, METH_VARARGS, "run(program, tiled_address, linear_address): executes a program of native_rows."},
+    {"attempt", rows_attempt, METH_VARARGS,
+     "attempt(program, inputs, outputs): executes it if both views are surely right; whether it did."},
     {"span", rows_span, METH_O, "span(buffer): (address, bytes, read-only) of contiguous storage."},
     {"select", rows_select, METH_VARARGS, "select(name): uses these vector instructions from now on."},
     {"selected", rows_selected, METH_NOARGS, "selected(): the vector instructions in use."},

@@ -21,6 +21,8 @@ typedef __m128i vec;
 
 static inline vec load(const u8 *p) { return _mm_loadu_si128((const __m128i *)p); }
 static inline void store(u8 *p, vec v) { _mm_storeu_si128((__m128i *)p, v); }
+static inline void stream(u8 *p, vec v) { _mm_stream_si128((__m128i *)p, v); }
+static inline void stream_end(void) { _mm_sfence(); }
 static inline vec load8(const u8 *p) { return _mm_loadl_epi64((const __m128i *)p); }
 static inline void store8(u8 *p, vec v) { _mm_storel_epi64((__m128i *)p, v); }
 static inline vec load4(const u8 *p) { int word; memcpy(&word, p, 4); return _mm_cvtsi32_si128(word); }
@@ -46,6 +48,8 @@ typedef uint8x16_t vec;
 
 static inline vec load(const u8 *p) { return vld1q_u8(p); }
 static inline void store(u8 *p, vec v) { vst1q_u8(p, v); }
+static inline void stream(u8 *p, vec v) { vst1q_u8(p, v); }
+static inline void stream_end(void) {}
 static inline vec load8(const u8 *p) { return vcombine_u8(vld1_u8(p), vdup_n_u8(0)); }
 static inline void store8(u8 *p, vec v) { vst1_u8(p, vget_low_u8(v)); }
 static inline vec load4(const u8 *p) {
@@ -78,6 +82,8 @@ typedef struct { u8 byte[16]; } vec;
 
 static inline vec load(const u8 *p) { vec v; memcpy(v.byte, p, 16); return v; }
 static inline void store(u8 *p, vec v) { memcpy(p, v.byte, 16); }
+static inline void stream(u8 *p, vec v) { store(p, v); }
+static inline void stream_end(void) {}
 static inline vec load8(const u8 *p) { vec v = {{0}}; memcpy(v.byte, p, 8); return v; }
 static inline void store8(u8 *p, vec v) { memcpy(p, v.byte, 8); }
 static inline vec load4(const u8 *p) { vec v = {{0}}; memcpy(v.byte, p, 4); return v; }
@@ -140,6 +146,7 @@ static inline duo join_words(duo planes) {
     return _mm256_shuffle_epi8(_mm256_permute4x64_epi64(planes, 0xD8), from);
 }
 static inline duo widen8(vec words) { return _mm256_slli_epi32(_mm256_cvtepu16_epi32(words), 16); }
+static inline duo spread(vec v, duo from) { return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(v), from); }
 static inline duo duo_zip_lo(duo a, duo b) { return _mm256_unpacklo_epi8(a, b); }
 static inline duo duo_zip_hi(duo a, duo b) { return _mm256_unpackhi_epi8(a, b); }
 
@@ -155,6 +162,7 @@ static inline void store_duo(u8 *p, duo d) { store(p, d.low); store(p + 16, d.hi
 static inline duo split_words(duo w) { return (duo){even(w.low, w.high), odd(w.low, w.high)}; }
 static inline duo join_words(duo p) { return (duo){zip_lo(p.low, p.high), zip_hi(p.low, p.high)}; }
 static inline duo widen8(vec words) { return (duo){wide_lo(words), wide_hi(words)}; }
+static inline duo spread(vec v, duo from) { return (duo){shuffle(v, from.low), shuffle(v, from.high)}; }
 static inline duo duo_zip_lo(duo a, duo b) { return (duo){zip_lo(a.low, b.low), zip_lo(a.high, b.high)}; }
 static inline duo duo_zip_hi(duo a, duo b) { return (duo){zip_hi(a.low, b.low), zip_hi(a.high, b.high)}; }
 

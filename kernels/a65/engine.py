@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from tessbed.kernels.a65 import native_rows, numpy_rows
-from tessbed.kernels.binding import Bound
+from tessbed.kernels.binding import Bound, Views
 from tessbed.kernels.errors import ContractError
 from tessbed.kernels.plan import Plan, TileClass
 
@@ -19,15 +19,19 @@ VARIABLE = "TESSBED_ROWS"
 
 @attrs.frozen
 class Engine:
-    """`compile_plan` makes a program of a plan; `run` executes it on the (tiled, linear) storage."""
+    """`compile_plan` makes a program of a plan; `run` executes it on the (tiled, linear) storage.
+
+    `attempt` checks and executes in one go where it can, and leaves everything as it was where it can not.
+    """
 
     name: str
     compile_plan: Callable[[Plan, tuple[TileClass, ...]], Any]
     run: Callable[[Any, Bound, Bound], None]
+    attempt: Callable[[Any, Views, Views], bool] = lambda program, inputs, outputs: False
 
 
 NUMPY = Engine("numpy", numpy_rows.compile_plan, numpy_rows.run)
-NATIVE = Engine("native", native_rows.compile_plan, native_rows.run)
+NATIVE = Engine("native", native_rows.compile_plan, native_rows.run, native_rows.attempt)
 ENGINES = {engine.name: engine for engine in (NUMPY, NATIVE)}
 
 

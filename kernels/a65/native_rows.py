@@ -7,7 +7,7 @@ The program's order of fields is the Program, Loop and Tiles structs of `_rows.c
 import struct
 from collections.abc import Iterator
 
-from tessbed.kernels.binding import Bound
+from tessbed.kernels.binding import Bound, Views
 from tessbed.kernels.plan import Op, Plan, TileClass, TileFormat
 
 try:
@@ -57,6 +57,12 @@ def _tiles(tiles: TileClass) -> tuple[int, ...]:
         tiles.stored_channels,
         tiles.span_bytes,
     )
+
+
+def attempt(program: bytes, inputs: Views, outputs: Views) -> bool:
+    """Executes the program if the views are of the usual kind and surely right; else nothing happened."""
+    assert _rows is not None
+    return _rows.attempt(program, inputs, outputs)
 
 
 def run(program: bytes, tiled: Bound, linear: Bound) -> None:

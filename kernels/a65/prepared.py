@@ -34,6 +34,8 @@ def prepare(plan: Plan, op: Op) -> Prepared:
 
 def execute(prepared: Prepared, inputs: Views, outputs: Views) -> None:
     """Checks the views, then moves every byte before it returns; BindingError leaves all storage as it was."""
+    if prepared.program is not None and prepared.engine.attempt(prepared.program, inputs, outputs):
+        return
     plan = prepared.plan
     bound = bind((plan.input, plan.output), inputs, outputs)
     if bound is not None:

@@ -44,6 +44,18 @@ _RULES = """\
 - The *checksum* is CRC-32 as in IEEE 802.3 (polynomial 0x04C11DB7, reflected, initial value and final XOR 0xFFFFFFFF)
   over bytes 0 to 11 followed by bytes 16 to the end.
 
+## Every bit counts
+
+`tessbed verify SCENARIO --census` flips each bit of a tiny job's packets and runs the result on the device. With the
+checksum as it was, every flip is refused. With the checksum repaired, each bit has one of these fates:
+
+- *refused*: by a limit, by a rule, or by the device's memory; *reserved* if the field has no meaning in this version
+- *output*: the job writes other bytes, and they are what the oracle reads in the changed packet
+- *timing*: the job writes the same bytes in another time
+- *synonym*: a tile extent that cuts the same storage elsewhere, at no cost: tiles that follow each other without
+  padding are one run of bytes, however they are counted. Every element must keep its place; no other field may be one
+- *unexplained*: anything else; the census fails
+
 ## Versions
 
 Another major version is refused, and so is a newer minor version: a field that this reader does not know could change

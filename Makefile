@@ -1,0 +1,101 @@
+# What a person or a machine does with this repository. `make` alone prints the targets.
+#
+# Each target first makes what it needs: .venv, from a Python of 3.11 or newer, and in it tessbed and the tools. Files in
+# .venv/made say what is installed there; they age with pyproject.toml and the C sources, so that a second run is quick.
+
+PYTHON ?=
+JOBS   ?= 2
+
+BIN     := .venv/bin
+MADE    := .venv/made
+PY      := $(BIN)/python
+INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --editable
+SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h)
+PYTEST  := $(PY) -m pytest -n $(JOBS)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint long bench docs dist clean
+
+# A .venv whose interpreter has gone is no .venv.
+$(shell [ ! -e .venv ] || $(PY) -c "" 2>/dev/null || rm -rf $(MADE))
+
+help: ## print these lines
+	@echo "usage: make TARGET [PYTHON=python3.12] [JOBS=2]"
+	@echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-10s %s\n", $$1, $$2 }'
+
+demo: $(MADE)/product ## run the six output heads of YOLOv8n on both backends, check every byte
+	@$(PY) -m tessbed run yolov8n-heads-bf16
+
+test: $(MADE)/test ## run the whole test suite, without the long part
+	@$(PYTEST)
+
+check: lint ## run all that must hold before a commit: lint, and the suite
+	@$(PYTEST)
+
+lint: $(MADE)/check ## check format, lint, types and the import rules between rooms
+	@$(PY) -m ruff format --check --quiet .
+	@$(PY) -m ruff check --quiet .
+	@$(PY) -m basedpyright --level error
+	@$(BIN)/lint-imports --no-cache
+
+long: $(MADE)/test ## run the tests that take long, and only those
+	@$(PYTEST) -m long --timeout 3600
+
+bench: $(MADE)/test ## measure the A65 against numpy, and the simulator against itself
+	@$(PY) -m tessbed bench
+
+docs: $(MADE)/test ## write again what the documentation quotes from the product
+	@$(PY) -m tessbed.sim.docs
+	@$(PY) -m tessbed.kernels.ev74.docs
+	@$(PY) -m tests.docs
+
+dist: $(MADE)/dist ## build the wheel and the source distribution, in dist/
+	@rm -rf build dist
+	@$(PY) -m build --outdir dist .
+
+clean: ## remove what the targets here made, .venv too
+	@rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache runs
+	@rm -f kernels/a65/*.so
+	@find kernels sim runtime firmware_models scenarios tessbed tests fuzz -name __pycache__ -prune -exec rm -rf {} +
+
+$(MADE)/product: $(MADE)/venv $(SOURCES)
+	@echo "installing tessbed into .venv" >&2
+	@$(INSTALL) .
+	@touch $@
+
+$(MADE)/test: $(MADE)/venv $(SOURCES)
+	@echo "installing tessbed and what its tests need into .venv" >&2
+	@$(INSTALL) ".[test]"
+	@touch $@ $(MADE)/product
+
+$(MADE)/check: $(MADE)/venv $(SOURCES)
+	@echo "installing tessbed, what its tests need and the checkers into .venv" >&2
+	@$(INSTALL) ".[test,check]"
+	@touch $@ $(MADE)/product $(MADE)/test
+
+$(MADE)/dist: $(MADE)/venv
+	@$(PY) -m pip install --quiet --disable-pip-version-check build
+	@touch $@
+
+# Takes a .venv that is there already, if its Python will do; else makes one from the first interpreter that can.
+$(MADE)/venv:
+	@fits='import sys; sys.exit(sys.version_info < (3, 11))'; \
+	if ! $(PY) -c "$$fits; import pip" 2>/dev/null; then \
+	    found=; bare=; \
+	    for python in $(or $(PYTHON),python3.13 python3.12 python3.11 python3); do \
+	        $$python -c "$$fits" 2>/dev/null || continue; \
+	        if $$python -c 'import ensurepip, venv' 2>/dev/null; then found=$$python; break; fi; \
+	        bare=$${bare:-$$python}; \
+	    done; \
+	    if [ -z "$$found" ] && [ -n "$$bare" ]; then \
+	        echo "error: $$bare can not make a virtual environment: its modules venv and ensurepip are missing." >&2; \
+	        echo "On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; \
+	    elif [ -z "$$found" ]; then \
+	        echo "error: no Python of 3.11 or newer among: $(or $(PYTHON),python3.13 python3.12 python3.11 python3)." >&2; \
+	        echo "Install one, or name yours: make PYTHON=/path/to/python3" >&2; exit 1; \
+	    fi; \
+	    echo "making .venv with $$found" >&2; \
+	    $$found -m venv --clear .venv; \
+	fi
+	@mkdir -p $(MADE) && touch $@

@@ -15,7 +15,8 @@ from tessbed.runtime.jobs import Job, JobResult
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios.a65_cost import modelled_ticks
 from tessbed.scenarios.model import FirmwareChoice
-from tessbed.sim.device import Device, Injections
+from tessbed.sim.device import Device
+from tessbed.sim.faults import FaultPlan, no_faults
 from tessbed.sim.spec import DeviceSpec
 
 A65 = {Op.TESS: tess, Op.DETESS: detess, Op.DETESSCAST: detesscast}
@@ -74,18 +75,25 @@ def ev74(
     firmware: FirmwareImage | None = None,
     seed: int = 0,
     trace: bool = False,
-    faults: Injections | None = None,
+    faults: FaultPlan = no_faults,
 ) -> Runtime:
     """A runtime on a fresh device. `seed` only moves data inside the moments that `data_movement` allows."""
-    return Runtime(Device(spec, firmware or FirmwareImage.full(), seed=seed, trace=trace, inject=faults or {}))
+    return Runtime(Device(spec, firmware or FirmwareImage.full(), seed=seed, trace=trace, faults=faults))
 
 
 def submit(
-    runtime: Runtime, plan: Plan, source: Buffer, target: Buffer, *, workers: int | None = None, name: str = ""
+    runtime: Runtime,
+    plan: Plan,
+    source: Buffer,
+    target: Buffer,
+    *,
+    workers: int | None = None,
+    timeout_ticks: int | None = None,
+    name: str = "",
 ) -> Job:
     """One job on a runtime that is there already. Raises what `Runtime.submit` raises."""
     buffers = ([None], [None]) if plan.empty else ([source], [target])
-    return runtime.submit(plan, *buffers, workers=workers, name=name)
+    return runtime.submit(plan, *buffers, workers=workers, timeout_ticks=timeout_ticks, name=name)
 
 
 def ran(job: Job, output: Bytes) -> BackendRun:

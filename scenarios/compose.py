@@ -8,11 +8,12 @@ from tessbed.kernels.ev74.fields import VERSION_MAJOR, VERSION_MINOR
 from tessbed.scenarios import inputs
 from tessbed.scenarios.admit import admit, representable
 from tessbed.scenarios.keys import SCENARIO
-from tessbed.scenarios.model import FirmwareChoice, Geometry, Injection, InputSource, Job, Scenario
+from tessbed.scenarios.model import FirmwareChoice, Geometry, InputSource, Job, Scenario
 from tessbed.scenarios.problems import KeyPath, ScenarioError, path_text
 from tessbed.scenarios.reader import Reader, describe
 from tessbed.scenarios.toml_source import Source
 from tessbed.sim.errors import SpecError
+from tessbed.sim.faults import Fault
 from tessbed.sim.spec import DeviceSpec, load_preset, override
 
 DEFAULT_PRESET = "ev74-4core"
@@ -122,7 +123,8 @@ def _job(reader: Reader, path: KeyPath, values: dict[str, Any], device: DeviceSp
         workers=workers,
         expected_sha256=(values["expect"] or {}).get("output_sha256"),
         expected_fault=(values["expect"] or {}).get("fault"),
-        faults=tuple(Injection(**fault) for fault in values["faults"]),
+        timeout_ticks=values["timeout_ticks"],
+        faults=tuple(Fault(**fault) for fault in values["faults"]),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from tessbed.sim.completion import STATUS
+from tessbed.sim.faults import KINDS
 
 OPS = ("tess", "detess", "detesscast")
 BACKENDS = ("a65", "ev74", "both")
@@ -18,8 +19,7 @@ DTYPES = ("int8", "bf16")
 TARGETS = ("fp32", "bf16")
 CHANNELS = ("compact", "pad16")
 PATTERNS = ("golden", "random", "ramp")
-INJECTIONS = ("dma_error", "stall")
-FAULTS = (*(name for name in STATUS if name != "ok"), "lost", "hang")
+ENDINGS = (*(name for name in STATUS if name != "ok"), "lost", "hang")
 MAX_SEED = 2**64 - 1
 
 
@@ -135,12 +135,13 @@ INPUT = (
 )
 EXPECT = (
     Key("output_sha256", "SHA-256 of the required span of the output", SHA256),
-    Key("fault", "how the job must fail on EV74: a device status, lost or hang", one_of(*FAULTS)),
+    Key("fault", "how the job must fail on EV74: a device status, lost or hang", one_of(*ENDINGS)),
 )
-INJECTION = (
-    Key("kind", "the transfer ends in an error, or never ends", one_of(*INJECTIONS), required=True),
-    Key("worker", "the logical worker whose transfer it is", integer(0, 63), default=0),
-    Key("transfer", "which of that worker's transfers, from 0", integer(0, 2**32 - 1), required=True),
+FAULT = (
+    Key("kind", "what goes wrong (see Faults)", one_of(*KINDS), required=True),
+    Key("worker", "whose transfer it is, for faults of a transfer", integer(0, 63), default=0),
+    Key("transfer", "which of that worker's transfers, from 0", integer(0, 2**32 - 1), default=0),
+    Key("ticks", "how late it strikes, for faults of the completion", integer(0, 2**40), default=0),
 )
 HELD_OPS = listed("a list of operations", one_of(*OPS))
 HELD_DTYPES = listed("a list of scalar types", one_of(*DTYPES))
@@ -196,7 +197,12 @@ JOB = (
         "logical workers of this job on EV74, at most the device's; all without the key",
         integer(1, 64),
     ),
-    Key("faults", "what goes wrong with the job's DMA transfers on EV74", table=INJECTION, many=True, default=()),
+    Key(
+        "timeout_ticks",
+        "how long the runtime waits for EV74 before it gives the job up as lost; for ever without it",
+        integer(1, 2**40),
+    ),
+    Key("faults", "what goes wrong with the job on EV74", table=FAULT, many=True, default=()),
     Key("expect", "what the job must produce, beside the oracle's bytes", table=EXPECT),
 )
 SCENARIO = (

@@ -17,6 +17,7 @@ from tessbed.kernels import (
     TensorSpec,
 )
 from tessbed.kernels.ops import detess, detesscast, tess
+from tessbed.sim.faults import Fault
 from tessbed.sim.spec import DeviceSpec, to_mapping
 
 OP_MODULES = {Op.TESS: tess, Op.DETESS: detess, Op.DETESSCAST: detesscast}
@@ -56,15 +57,6 @@ class InputSource:
 
 
 @attrs.frozen
-class Injection:
-    """A DMA transfer of one worker that goes wrong: "dma_error" ends in an error, "stall" never ends."""
-
-    kind: str
-    worker: int
-    transfer: int
-
-
-@attrs.frozen
 class Job:
     """One admitted job. `backends` in the order in which they run; `workers` None means all of the device's."""
 
@@ -78,7 +70,8 @@ class Job:
     workers: int | None
     expected_sha256: str | None = None
     expected_fault: str | None = None
-    faults: tuple[Injection, ...] = ()
+    timeout_ticks: int | None = None
+    faults: tuple[Fault, ...] = ()
 
 
 @attrs.frozen
@@ -133,6 +126,7 @@ def _job_values(job: Job) -> dict[str, Any]:
         "input": {"pattern": job.input.pattern} if job.input.pattern else {"file": job.input.written},
         "output_prefill": job.output_prefill,
         "workers": job.workers,
+        "timeout_ticks": job.timeout_ticks,
         "faults": [attrs.asdict(fault) for fault in job.faults] or None,
         "expect": expected or None,
     }

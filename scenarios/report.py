@@ -1,11 +1,15 @@
 """The report of a run: the JSON document, the table for a person, the exit code."""
 
+from collections import Counter
 from typing import Any
 
 import attrs
 
+from tessbed.runtime.scheduler import NOTICES
+from tessbed.scenarios.model import Job
 from tessbed.scenarios.run import JobOutcome, Outcome, Run
 from tessbed.scenarios.text_table import aligned
+from tessbed.sim.faults import TRANSFER
 from tessbed.sim.spec import to_mapping
 from tessbed.sim.stats import JobStats, Traffic
 
@@ -31,6 +35,7 @@ def document(run: Run) -> dict[str, Any]:
         "engine": ENGINE,
         "seed": scenario.seed,
         "device": to_mapping(scenario.device),
+        "notices": run.notices,
         "jobs": [_job(entry) for entry in run.jobs],
     }
 
@@ -118,8 +123,25 @@ def _remarks(run: Run) -> list[str]:
     lines = [f"ticks: the device's on ev74, modelled on a65; model ticks at {mhz} MHz, not calibrated on silicon"]
     for entry in run.jobs:
         for outcome in entry.outcomes:
-            lines += [f"{entry.job.name} on {outcome.backend}: {text}" for text in complaints(outcome)]
+            texts = [*complaints(outcome), *idle_faults(entry.job, outcome)]
+            lines += [f"{entry.job.name} on {outcome.backend}: {text}" for text in texts]
+    lines += [f"the runtime noticed {NOTICES[kind]} ({count}x)" for kind, count in run.notices.items()]
     return [*lines, ""]
+
+
+def idle_faults(job: Job, outcome: Outcome) -> list[str]:
+    """The faults of a transfer that struck nothing, since their worker made fewer transfers."""
+    stats = outcome.run.result.stats if outcome.run and outcome.run.result else None
+    if stats is None:
+        return []
+    made = Counter[int]()
+    for (worker, _), digest in stats.digests.items():
+        made[worker] += digest.transfers
+    return [
+        f"the fault {fault.kind} struck nothing: worker {fault.worker} made {made[fault.worker]} transfers"
+        for fault in job.faults
+        if fault.kind in TRANSFER and fault.transfer >= made[fault.worker] and outcome.trouble is None
+    ]
 
 
 def complaints(outcome: Outcome) -> list[str]:

@@ -21,6 +21,7 @@ from tessbed.scenarios.backends import BackendRun, Bytes
 from tessbed.scenarios.model import Geometry, Job, Scenario
 from tessbed.scenarios.oracle import Mismatch, OracleCase, verify
 from tessbed.sim.errors import HangError, HazardError
+from tessbed.sim.faults import FaultPlan, by_number
 
 # What ends a job that went wrong on the simulated device, by kind.
 TROUBLES: dict[type[Exception], str] = {
@@ -32,7 +33,7 @@ TROUBLES: dict[type[Exception], str] = {
     StateError: "lifetime",
 }
 NO_OUTPUT = np.empty(0, np.uint8)
-SPOILS_DEVICE = ("hang", "hazard", "lifetime")
+SPOILS_DEVICE = ("hazard", "lifetime")
 
 
 @attrs.frozen
@@ -83,10 +84,11 @@ class JobOutcome:
 
 @attrs.frozen
 class Run:
-    """A scenario and what came of it."""
+    """A scenario and what came of it. `notices` counts the oddities that the runtime saw, by kind."""
 
     scenario: Scenario
     jobs: tuple[JobOutcome, ...]
+    notices: dict[str, int]
 
     @property
     def outcomes(self) -> Iterator[Outcome]:
@@ -110,23 +112,19 @@ def run(scenario: Scenario, *, trace: bool = False, progress: Progress = lambda 
     runtime = None
     if any("ev74" in job.backends for job in scenario.jobs):
         firmware = backends.image(scenario.firmware)
-        faults = injections(scenario)
+        faults = planned_faults(scenario)
         runtime = backends.ev74(scenario.device, firmware=firmware, seed=scenario.seed, trace=trace, faults=faults)
     runner = Runner(scenario, runtime, progress)
-    done = Run(scenario, tuple(runner.run(job) for job in scenario.jobs))
+    jobs = tuple(runner.run(job) for job in scenario.jobs)
     if runtime and not runner.spoilt:
         runtime.close()
-    return done
+    return Run(scenario, jobs, dict(sorted(runtime.scheduler.noted.items())) if runtime else {})
 
 
-def injections(scenario: Scenario) -> dict[tuple[int, int, int], str]:
-    """The scenario's faults as the device takes them: by number of submission, worker and transfer."""
+def planned_faults(scenario: Scenario) -> FaultPlan:
+    """The scenario's faults as the device takes them: by number of submission."""
     submitted = [job for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty]
-    return {
-        (number, fault.worker, fault.transfer): fault.kind
-        for number, job in enumerate(submitted)
-        for fault in job.faults
-    }
+    return by_number({number: job.faults for number, job in enumerate(submitted)})
 
 
 @attrs.define
@@ -155,12 +153,16 @@ class Runner:
         if self.spoilt:
             return _troubled(job, Trouble("not_run", f"the device is spoilt since job {self.spoilt}", "not_run"), None)
         with backends.output_buffer(self.runtime, job.plan, job.output_prefill) as taken:
-            submitted = backends.submit(self.runtime, job.plan, lent, taken, workers=job.workers, name=job.name)
+            limits = {"workers": job.workers, "timeout_ticks": job.timeout_ticks}
+            submitted = backends.submit(self.runtime, job.plan, lent, taken, **limits, name=job.name)
             try:
                 self.runtime.wait(submitted)
             except tuple(TROUBLES) as error:
                 trouble = _trouble(error)
                 self.spoilt = job.name if trouble.kind in SPOILS_DEVICE else None
+                if trouble.kind == "hang":
+                    self.runtime.reset()
+                    self.runtime.settle(submitted)
                 return _troubled(job, trouble, backends.ran(submitted, NO_OUTPUT))
             return judge(backend, job, source, backends.ran(submitted, taken.host))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tessbed.kernels import MlaCBlocked, Plan, Strided
 from tessbed.scenarios.model import Job, Scenario
+from tessbed.sim.faults import TRANSFER
 from tessbed.sim.spec import load_preset, to_mapping
 
 
@@ -44,7 +45,8 @@ def _job(job: Job) -> Iterator[str]:
     yield f"    input   {plan.input.required_bytes:,} bytes, {_input(job)}"
     yield f"    output  {plan.output.required_bytes:,} bytes, filled with {job.output_prefill:#04x} first"
     for fault in job.faults:
-        yield f"    fault   {fault.kind} of transfer {fault.transfer} of worker {fault.worker}"
+        where = f"at transfer {fault.transfer} of worker {fault.worker}" if fault.kind in TRANSFER else ""
+        yield f"    fault   {fault.kind} {where or f'by {fault.ticks:,} ticks' * (fault.ticks > 0)}".rstrip()
     if job.expected_fault or job.expected_sha256:
         yield f"    expect  {job.expected_fault or f'sha256 {job.expected_sha256}'}"
 

@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "tests" / "kaitai"
 KSY = ROOT / "docs" / "packet.ksy"
 MANIFESTS = ("package.json", "package-lock.json")
-INSTALL_SECONDS = 60
+INSTALL_SECONDS = 25
+NPM = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-retry-mintimeout=1000")
 
 
 class Unavailable(Exception):
@@ -43,7 +44,7 @@ def _download(home: Path) -> None:
     with tempfile.TemporaryDirectory(dir=home.parent, ignore_cleanup_errors=True) as folder:
         for manifest in MANIFESTS:
             shutil.copy(SOURCE / manifest, folder)
-        command = [shutil.which("npm") or "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        command = [shutil.which("npm") or "npm", *NPM]
         try:
             subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=INSTALL_SECONDS)
         except (subprocess.SubprocessError, OSError) as error:

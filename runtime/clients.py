@@ -51,6 +51,7 @@ class Client:
             if not buffer.closed:
                 buffer.close()
         self.buffers.clear()
+        self.runtime.scheduler.remove(self.queue)
         return tuple(self.queue.unretired)
 
     def _check(self) -> None:

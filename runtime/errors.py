@@ -3,6 +3,8 @@
 Storage that does not fit a plan raises `tessbed.kernels.BindingError`, as on every backend.
 """
 
+from typing import Any
+
 
 class SubmitError(ValueError):
     """A job that can not be submitted as asked; nothing has reached the device. `code` is stable."""
@@ -19,7 +21,14 @@ class QueueFull(SubmitError):
 
 
 class GranuleConflict(SubmitError):
-    """Two jobs in flight touch one write granule or one CPU line, and no dependency orders them."""
+    """Two jobs in flight touch one write granule or one CPU line, and no dependency orders them.
+
+    `blocker` is the job in flight: submit with it in `after`.
+    """
+
+    def __init__(self, where: str, text: str, blocker: Any) -> None:
+        super().__init__("granule_conflict", where, text)
+        self.blocker = blocker
 
 
 class CapabilityError(ValueError):

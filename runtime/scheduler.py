@@ -157,3 +157,11 @@ class Scheduler:
 
     def _forget(self, job: Job) -> None:
         del self.live[job.cookie], self.workers[job.cookie]
+
+    def remove(self, queue: Queue) -> None:
+        """Forget a queue once its last job is final; it takes no more jobs."""
+        queue.capacity = 0
+        if queue.unretired:
+            queue.unretired[-1].on_final(lambda _: self.queues.remove(queue))
+        else:
+            self.queues.remove(queue)

@@ -123,7 +123,7 @@ def check_conflicts(order: Order, footprint: Footprint, scheduler: Scheduler) ->
         if other not in ordered:
             words, mine, theirs = found
             text = f"this job and {other} {words} {mine} and {theirs}; submit it with after=[that job]"
-            raise GranuleConflict("granule_conflict", f"job {order.name!r}", text)
+            raise GranuleConflict(f"job {order.name!r}", text, other)
 
 
 def ancestors(jobs: Sequence[Job]) -> list[Job]:

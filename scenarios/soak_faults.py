@@ -1,0 +1,44 @@
+"""Fault profiles of a soak: how often each kind of device fault strikes, per 10,000 jobs of a device.
+
+Which job is struck, and how, is hashed from the seed, the device and the number of the job on it: no order of events
+and no other fault can change it.
+"""
+
+from collections.abc import Sequence
+
+from tessbed.sim.chance import draw
+from tessbed.sim.faults import Fault, FaultPlan
+
+COMPLETIONS = {
+    "late": 150,
+    "lost_interrupt": 100,
+    "repeated": 150,
+    "early": 150,
+    "stranger": 50,
+    "torn_record": 25,
+    "lost": 25,
+}
+TRANSFERS = {"dma_error": 150, "worker_died": 75, "stall": 50}
+PROFILES: dict[str, dict[str, int]] = {
+    "none": {},
+    "completions": COMPLETIONS,
+    "transfers": TRANSFERS,
+    "all": {**COMPLETIONS, **TRANSFERS},
+}
+PER = 10_000
+
+
+def fault_plan(profile: str, seed: int, device: int, longest_delay_ticks: int) -> FaultPlan:
+    """The faults of the jobs of one device, none or one for each; delays are drawn from 1 to the longest."""
+    rates = PROFILES[profile]
+
+    def strike(number: int) -> Sequence[Fault]:
+        ticket = draw(seed, device, number) % PER
+        for kind, rate in rates.items():
+            if ticket < rate:
+                chance = draw(seed, device, number, rate)
+                return (Fault(kind, 1 + chance % longest_delay_ticks, worker=0, transfer=(chance >> 40) % 3),)
+            ticket -= rate
+        return ()
+
+    return strike

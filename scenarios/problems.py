@@ -20,7 +20,7 @@ class Place:
         return f"{self.source}:{self.line}:{self.column}" if self.line else self.source
 
 
-@attrs.frozen(order=True)
+@attrs.frozen
 class Problem:
     """One mistake: its place, and one line that says what was got, what was wanted, and the nearest right thing."""
 
@@ -35,7 +35,7 @@ class ScenarioError(ValueError):
     """A scenario that can not be run as written; `problems` holds every mistake found, in the order of the file."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(sorted(set(problems)))
+        self.problems = tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.place))
         super().__init__("\n".join(map(str, self.problems)))
 
 

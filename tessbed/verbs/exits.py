@@ -40,7 +40,9 @@ def call(module: str, name: str, arguments: list[str]) -> int:
     """Run the `command` of a verb's module; returns the exit code. Any error that is not in CODES is a bug of ours."""
     try:
         command: click.Command = import_module(module).command
-        outcome: Any = command.main(arguments, name, standalone_mode=False)
+        # Not command.main: it has its own ideas of pipes and interrupts.
+        with command.make_context(name, arguments) as context:
+            outcome: Any = command.invoke(context)
         sys.stdout.flush()
         return outcome if isinstance(outcome, int) else OK
     except click.exceptions.Exit as error:

@@ -1,0 +1,168 @@
+"""The scenario verbs: run, list, show, validate; their words, documents and exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import HEAD, Tessbed
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A sound scenario file."""
+    path = tmp_path / "head.toml"
+    path.write_text(HEAD)
+    return path
+
+
+EXITS = [
+    ((), 0),
+    (("--set", "jobs.0.backend=a65"), 0),
+    (("--set", "jobs.0.expect.fault=dma_error"), 1),
+    (("--set", f"jobs.0.expect.output_sha256={'0' * 64}"), 1),
+    (("--set", "jobs.0.op=pack"), 2),
+    (("--set", "jobs.0.shape=[4, 6, -1]"), 2),
+    (("--set", "firmware.ops=[]"), 2),
+    (("--set", "device.memory.window_bytes=4096"), 2),
+    (("--set", "jobs.0.faults=[{ kind = 'dma_error' }]"), 3),
+    (("--set", "jobs.0.faults=[{ kind = 'stall' }]"), 3),
+    (("--set", "jobs.0.faults=[{ kind = 'lost' }]", "--set", "jobs.0.timeout_ticks=1"), 3),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code"), EXITS, ids=[" ".join(arguments[1::2]) for arguments, _ in EXITS])
+@pytest.mark.parametrize("as_json", [False, True], ids=["table", "json"])
+def test_exit_codes(tessbed: Tessbed, file: Path, arguments: tuple[str, ...], code: int, as_json: bool) -> None:
+    """Each end has its code; --json prints its document at every one but 2, which prints nothing on stdout."""
+    said = tessbed("run", file, *arguments, *["--json"] * as_json)
+    assert said.code == code
+    assert "Traceback" not in said.err
+    if code == 2:
+        assert said.out == ""
+        assert said.err
+    elif as_json:
+        assert json.loads(said.out)["verdict"] == ("ok" if code == 0 else "failed")
+    else:
+        assert said.out.splitlines()[-1].startswith("ok: " if code == 0 else "FAILED: ")
+
+
+@pytest.mark.quick
+def test_json(tessbed: Tessbed, file: Path) -> None:
+    """The document stands alone on stdout, and says nothing on stderr."""
+    said = tessbed("run", file, "--json", "--seed", 3)
+    told = json.loads(said.out)
+    assert (said.code, said.err) == (0, "")
+    assert (told["schema_version"], told["verdict"], told["seed"]) == (1, "ok", 3)
+    assert told["jobs"][0]["results"]["ev74"]["output_bytes"] == 384
+
+
+def test_table(tessbed: Tessbed, file: Path) -> None:
+    """Without --json a person gets a line for each result and a verdict."""
+    lines = tessbed("run", file).out.splitlines()
+    assert lines[0] == "head"
+    assert lines[2].split() == ["job", "op", "backend", "output", "bytes", "ticks", "job", "ticks", "bytes", "sha256"]
+    assert [line.split()[:3] for line in lines[3:5]] == [["head", "detess", "a65"], ["head", "detess", "ev74"]]
+    assert lines[-1] == "ok: 2 of 2 results as they must be, byte for byte"
+
+
+MISTAKEN = [  # arguments ({file}: a sound file, {folder}: its folder), and what stderr says
+    (("run", "{folder}/nothing.toml"), "{folder}/nothing.toml: no such file, and no scenario of that name"),
+    (("run", "yolov8n-heads-bf61"), "yolov8n-heads-bf61: no such file, and no scenario of that name; "
+     "did you mean yolov8n-heads-bf16?"),
+    (("run", "{folder}"), "{folder}: is a folder, wanted a file"),
+    (("run", "{file}", "--set", "device.workers=0"), "--set device.workers: got 0, wanted an integer from 1 to 64"),
+    (("run", "{file}", "--seed", "x"), "Invalid value for '--seed': 'x' is not a valid integer"),
+    (("run", "{file}", "--bakend", "a65"), "No such option '--bakend'"),
+    (("run",), "Missing argument 'SCENARIO'"),
+    (("validate",), "missing SCENARIO: a path, or a name that `tessbed list` shows"),
+    (("rnu", "{file}"), "error: got the verb 'rnu'; did you mean run?"),
+    (("run", "{file}", "-o", "{file}"), "error: {file}: File exists"),
+    (("run", "{file}", "-o", "{file}/run"), "error: {file}/run: Not a directory"),
+    (("run", "{file}", "-o", "{folder}"), "error: {folder}: holds head.toml, which is no file of a run"),
+    (("run", "{file}", "-o", "/proc/tessbed"), "error: /proc/tessbed: No such file or directory"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "words"), MISTAKEN, ids=[" ".join(arguments) for arguments, _ in MISTAKEN])
+def test_mistakes(tessbed: Tessbed, file: Path, arguments: tuple[str, ...], words: str) -> None:
+    """A user's mistake ends with exit code 2 and words, without a traceback and without output."""
+    places = {"file": file, "folder": file.parent}
+    said = tessbed(*(argument.format(**places) for argument in arguments))
+    assert (said.code, said.out) == (2, "")
+    assert words.format(**places) in said.err
+    assert "Traceback" not in said.err
+
+
+BYTES = [
+    (b"name = \xff", "got the byte 0xff, wanted UTF-8 text: is this a scenario file?", ":1:8: "),
+    (b"\x00\x01", "TOML syntax: ", ":1:1: "),
+    (b"", "name: missing", ":1:1: "),
+]
+
+
+@pytest.mark.parametrize(("content", "words", "place"), BYTES, ids=["latin", "binary", "empty"])
+def test_no_scenarios(tessbed: Tessbed, file: Path, content: bytes, words: str, place: str) -> None:
+    """A file that is no scenario at all is refused like any other mistake."""
+    file.write_bytes(content)
+    said = tessbed("validate", file)
+    assert said.code == 2
+    assert said.err.startswith(f"{file}{place}{words}")
+
+
+def test_windows_files(tessbed: Tessbed, file: Path) -> None:
+    """A byte order mark and Windows line ends are no mistakes, and keep places right."""
+    file.write_bytes(b"\xef\xbb\xbf" + HEAD.replace("\n", "\r\n").encode())
+    assert tessbed("validate", file).code == 0
+    file.write_bytes(b"\xef\xbb\xbf" + HEAD.replace("\n", "\r\n").replace('"bf16"', '"bf61"').encode())
+    assert tessbed("validate", file).err.startswith(f"{file}:5:9: jobs[0].dtype: ")
+
+
+def test_validate_many(tessbed: Tessbed, file: Path) -> None:
+    """All files are judged, the sound ones named on stdout, the mistakes of all others told."""
+    wrong = file.with_name("wrong.toml")
+    wrong.write_text(HEAD.replace('op = "detess"', 'op = "detes"').replace("[4, 6, 8]", "[4, 6]"))
+    said = tessbed("validate", wrong, file, "luma")
+    assert said.code == 2
+    assert said.out.splitlines() == [f"{file}: ok, 1 job", "luma: ok, 1 job"]
+    assert said.err.count("\n") == 1
+    assert json.loads(tessbed("validate", file, "--json").out) == [{"file": str(file), "name": "head", "jobs": 1}]
+
+
+def test_output_folder(tessbed: Tessbed, file: Path) -> None:
+    """-o writes the folder and says so on stderr, unless told to be quiet."""
+    folder = file.parent / "runs" / "one"
+    said = tessbed("run", file, "-o", folder)
+    assert (said.code, said.err) == (0, f"wrote {folder}\n")
+    assert (folder / "stats.json").is_file()
+    assert tessbed("run", file, "-o", folder, "-q").err == ""
+
+
+def test_list(tessbed: Tessbed) -> None:
+    """The catalogue has a line for each scenario, and a document."""
+    lines = tessbed("list").out.splitlines()
+    named = json.loads(tessbed("list", "--json").out)
+    assert [line.split()[0] for line in lines[1:]] == [entry["scenario"] for entry in named]
+    assert "yolov8n-heads-bf16" in [entry["scenario"] for entry in named]
+
+
+def test_show(tessbed: Tessbed, file: Path) -> None:
+    """A scenario is shown in words, as a complete file that runs the same, as JSON, and as it was written."""
+    words = tessbed("show", file, "--set", "device.workers=2").out
+    assert "device.workers" not in words
+    assert "workers = 2 (preset: 4)" in words
+    assert "tiles   4, of 1 class (full and boundary)" in words
+    resolved = file.with_name("resolved.toml")
+    resolved.write_text(tessbed("show", file, "--toml").out)
+    assert tessbed("run", resolved, "--json").out == tessbed("run", file, "--json").out
+    assert json.loads(tessbed("show", file, "--json").out)["jobs"][0]["output_prefill"] == 0xC3
+    assert tessbed("show", file, "--source").out == HEAD
+
+
+@pytest.mark.parametrize("verb", ["run", "list", "show", "validate"])
+def test_help(tessbed: Tessbed, verb: str) -> None:
+    """Every verb explains itself."""
+    said = tessbed(verb, "--help")
+    assert said.code == 0
+    assert said.out.startswith(f"Usage: tessbed {verb}")
+    assert said.out == tessbed(verb, "-h").out

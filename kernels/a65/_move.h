@@ -24,6 +24,7 @@ typedef struct Row {
     i64 group;                   /* pixels that one shuffle takes */
     vec table, last_table;       /* shuffles of a group, and of a group that ends sixteen bytes */
     vec keep, fill;              /* mask and bytes of the padded last group of 16 channels */
+    duo pair;                    /* the group's shuffle, twice */
     duo spread;                  /* shuffles few channels into two padded planes */
     int streams_out;             /* write past the caches */
     u8 fill_byte;
@@ -125,27 +126,45 @@ static void unpack_same(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     copy_run(linear, tiled, pixels * row->tiled_step);
 }
 
-/* Few channels, dense on both sides: one shuffle for a group of pixels. The last group is read from the row's last
-   sixteen bytes and written in two overlapping pieces; pixels that make no group are left, at byte `at`. */
-#define CROSS(from, PUT, PUT_LAST)                                                                                     \
-    i64 bytes = row->tiled_step, step = row->group * bytes, end = pixels * bytes, at = 0;                              \
+/* Few channels, dense on both sides: one shuffle for a group of pixels. The last group ends with the row: it is read
+   from the row's last sixteen bytes and written in two overlapping pieces. A row shorter than that is left to do. */
+#ifdef WIDE_DUO
+static inline i64 cross_duos(const Row *row, u8 *to, const u8 *from, i64 step, i64 end) {
+    i64 at = 0;
+    if (step == 16)
+        for (; at + 32 <= end; at += 32) store_duo(to + at, duo_shuffle(load_duo(from + at), row->pair));
+    if (step == 12)
+        for (; at + 32 <= end; at += 24)
+            store_duo(to + at, join_twelves(duo_shuffle(part_twelves(load_duo(from + at)), row->pair)));
+    return at;
+}
+#else
+static inline i64 cross_duos(const Row *row, u8 *to, const u8 *from, i64 step, i64 end) {
+    (void)row, (void)to, (void)from, (void)step, (void)end;
+    return 0;
+}
+#endif
+
+#define CROSS(from, START, PUT, PUT_LAST)                                                                              \
+    i64 bytes = row->tiled_step, step = row->group * bytes, end = pixels * bytes, at = START;                          \
     for (; at + 16 <= end; at += step) { vec v = shuffle(load((from) + at), row->table); PUT; }                        \
-    if (end >= 16 && at + step <= end) {                                                                               \
-        vec v = shuffle(load((from) + at + step - 16), row->last_table);                                               \
+    if (end >= 16 && at < end) {                                                                                       \
+        vec v = shuffle(load((from) + end - 16), row->last_table);                                                     \
+        at = end - step;                                                                                               \
         PUT_LAST;                                                                                                      \
-        at += step;                                                                                                    \
+        at = end;                                                                                                      \
     }
 
 static void pack_cross(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    CROSS(linear, store(tiled + at, v), store_part(tiled + at, v, step))
+    CROSS(linear, cross_duos(row, tiled, linear, step, end), store(tiled + at, v), store_part(tiled + at, v, step))
     for (; at < end; at += bytes) split_run(tiled + at, tiled + at + row->plane, linear + at, row->channels);
 }
 static void unpack_cross(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    CROSS(tiled, store(linear + at, v), store_part(linear + at, v, step))
+    CROSS(tiled, cross_duos(row, linear, tiled, step, end), store(linear + at, v), store_part(linear + at, v, step))
     for (; at < end; at += bytes) join_run(linear + at, tiled + at, tiled + at + row->plane, row->channels);
 }
 static void widen_cross(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    CROSS(tiled, store_duo(linear + 2 * at, widen8(v)),
+    CROSS(tiled, 0, store_duo(linear + 2 * at, widen8(v)),
           (store(linear + 2 * at, wide_lo(v)), store_part(linear + 2 * at + 16, wide_hi(v), 2 * step - 16)))
     for (; at < end; at += bytes) widen_run(linear + 2 * at, tiled + at, tiled + at + row->plane, row->channels);
 }

@@ -117,6 +117,7 @@ static RowMover *choose_mover(Nest *nest, int packs, i64 tiled_width) {
             row->group = 8 / n;
             row->table = cross_table(row, packs, 0);
             row->last_table = cross_table(row, packs, 16 - row->group * row->tiled_step);
+            row->pair = duo_of(row->table, row->table);
             return packs ? movers->pack_cross : row->width == 4 ? movers->widen_cross : movers->unpack_cross;
         }
     }
@@ -179,15 +180,25 @@ static int make_nests(const Program *program, const Tiles *t, const Loop *around
     return made;
 }
 
+static void run_rows(const Nest *nest, const Loop *loop, u8 *tiled, u8 *linear) {
+    RowMover *mover = nest->mover;
+    i64 pixels = loop[1].count, bytes = pixels * nest->row.tiled_step;
+    if (mover == movers->pack_same)
+        for (i64 i = 0; i < loop->count; i++) copy_run(tiled + i * loop->tiled, linear + i * loop->linear, bytes);
+    else if (mover == movers->unpack_same)
+        for (i64 i = 0; i < loop->count; i++) copy_run(linear + i * loop->linear, tiled + i * loop->tiled, bytes);
+    else
+        for (i64 i = 0; i < loop->count; i++) mover(&nest->row, tiled + i * loop->tiled, linear + i * loop->linear, pixels);
+}
+
 static void run_nest(const Nest *nest, int depth, u8 *tiled, u8 *linear) {
-    const Loop *loop = nest->loop + depth, *row = loop + 1;
-    if (depth + 1 == nest->loops) {
-        nest->mover(&nest->row, tiled, linear, loop->count);
-        return;
-    }
-    for (i64 i = 0; i < loop->count; i++, tiled += loop->tiled, linear += loop->linear)
-        if (depth + 2 == nest->loops) nest->mover(&nest->row, tiled, linear, row->count);
-        else run_nest(nest, depth + 1, tiled, linear);
+    const Loop *loop = nest->loop + depth;
+    int below = nest->loops - depth - 1;
+    if (below == 0) nest->mover(&nest->row, tiled, linear, loop->count);
+    else if (below == 1) run_rows(nest, loop, tiled, linear);
+    else
+        for (i64 i = 0; i < loop->count; i++, tiled += loop->tiled, linear += loop->linear)
+            run_nest(nest, depth + 1, tiled, linear);
 }
 
 typedef struct Part { /* the tiles of one channel part, under a spatial tile */

@@ -147,6 +147,15 @@ static inline duo join_words(duo planes) {
 }
 static inline duo widen8(vec words) { return _mm256_slli_epi32(_mm256_cvtepu16_epi32(words), 16); }
 static inline duo spread(vec v, duo from) { return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(v), from); }
+static inline duo duo_shuffle(duo d, duo from) { return _mm256_shuffle_epi8(d, from); }
+/* Twelve-byte halves: 24 bytes of `d` as two halves of a duo, and back. */
+static inline duo part_twelves(duo d) {
+    return _mm256_permutevar8x32_epi32(d, _mm256_setr_epi32(0, 1, 2, 3, 3, 4, 5, 6));
+}
+static inline duo join_twelves(duo d) {
+    return _mm256_permutevar8x32_epi32(d, _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7));
+}
+#define WIDE_DUO 1
 static inline duo duo_zip_lo(duo a, duo b) { return _mm256_unpacklo_epi8(a, b); }
 static inline duo duo_zip_hi(duo a, duo b) { return _mm256_unpackhi_epi8(a, b); }
 

@@ -1,8 +1,8 @@
 """Cross-field rules: what the fields of one packet must say together, judged from the packet alone.
 
-A packet is canonical: what a job does not use is zero, so that one job has one packet and no bit of it is idle. The
-sizes in the relocation table are redundant on purpose: they must equal what the geometry gives, so a damaged extent,
-tile or stride contradicts them. The rules know no Plan; the firmware and `tessbed verify` share them.
+A packet is canonical: what a job does not use is zero, so that no bit of a packet is idle. The sizes in the relocation
+table are redundant on purpose: they must equal what the geometry gives, so a damaged extent, tile or stride contradicts
+them. The rules know no Plan; the firmware and `tessbed verify` share them.
 Source: "Contract" sections of the three documents.
 """
 

@@ -28,4 +28,6 @@ def test_a_document_describes_every_field(name: str) -> None:
 def test_the_page_lists_every_fault() -> None:
     """Every fault code has its line."""
     text = DOCUMENTS["packet.md"]()
-    assert [code for code, meaning in {**FAULTS, **DEVICE_FAULTS}.items() if f"- `{code}`: {meaning}\n" not in text] == []
+    assert [
+        code for code, meaning in {**FAULTS, **DEVICE_FAULTS}.items() if f"- `{code}`: {meaning}\n" not in text
+    ] == []

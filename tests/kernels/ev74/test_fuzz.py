@@ -45,14 +45,13 @@ def test_every_flipped_bit_is_noticed(name: str) -> None:
     assert [bit for bit, damaged in enumerate(flipped) if outcome(damaged) == VALID] == []
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300), st.booleans())
 def test_random_bytes(raw: bytes, repaired: bool) -> None:
     """Bytes that hypothesis makes up give a documented outcome."""
     outcome(seal(raw) if repaired and len(raw) >= BY_NAME["crc32"].end else raw)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.sampled_from(SEEDS), st.lists(field_changes, min_size=1, max_size=4))
 def test_random_fields(raw: bytes, changes: list[tuple[str, int]]) -> None:
     """Packets with up to four fields replaced give a documented outcome, their listing the same."""

@@ -1,0 +1,1 @@
+"""The firmware's claims, each with a test that fails without it."""

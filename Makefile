@@ -9,7 +9,7 @@ JOBS   ?= 2
 BIN     := .venv/bin
 MADE    := .venv/made
 PY      := $(BIN)/python
-INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --editable
+INSTALL := $(PY) -m pip install --quiet --quiet --disable-pip-version-check --editable
 SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h)
 PYTEST  := $(PY) -m pytest -n $(JOBS)
 
@@ -75,7 +75,7 @@ $(MADE)/check: $(MADE)/venv $(SOURCES)
 	@touch $@ $(MADE)/product $(MADE)/test
 
 $(MADE)/dist: $(MADE)/venv
-	@$(PY) -m pip install --quiet --disable-pip-version-check build
+	@$(PY) -m pip install --quiet --quiet --disable-pip-version-check build
 	@touch $@
 
 # Takes a .venv that is there already, if its Python will do; else makes one from the first interpreter that can.

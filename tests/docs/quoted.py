@@ -1,0 +1,77 @@
+"""Quoted output: a page of Markdown with every output that it shows replaced by what its examples really print.
+
+A `python` block runs, all of a page in one namespace; a `text` block right behind it holds what it prints. A `console`
+block has commands behind `$ `, each followed by what it prints. A `toml` block that begins with `# NAME` is a file of
+that name. The examples of a page share one folder, empty at first.
+"""
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = (ROOT / "README.md", ROOT / "docs/tour.md")
+BLOCK = re.compile(r"^```(python|console|text|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+# Commands that set something up first: here they stand for what remains when all is set up.
+STANDS_FOR = {"make demo": "tessbed run yolov8n-heads-bf16"}
+
+
+def refreshed(path: Path) -> str:
+    """The text of the page with fresh output. Whatever an example raises passes through."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        return Page(path).refreshed()
+
+
+class Page:
+    """A page under way: what its Python blocks have defined, and what the last of them printed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.text = path.read_text()
+        self.namespace: dict[str, Any] = {"__name__": "page"}
+        self.printed = ""
+        self.printed_at = -1
+
+    def refreshed(self) -> str:
+        """The page with fresh output."""
+        return BLOCK.sub(self._block, self.text)
+
+    def _block(self, match: re.Match[str]) -> str:
+        kind, body = match.groups()
+        if kind == "python":
+            self.printed, self.printed_at = self._run(body, match), match.end()
+        elif kind == "console":
+            body = "".join(_answered(line[2:]) for line in body.splitlines() if line.startswith("$ "))
+        elif kind == "toml":
+            Path(body.splitlines()[0].removeprefix("# ")).write_text(body)
+        elif not self.text[self.printed_at : match.start()].strip() and self.printed_at >= 0:
+            body = self.printed
+        return f"```{kind}\n{body}```"
+
+    def _run(self, code: str, match: re.Match[str]) -> str:
+        """What the code prints. Blank lines before it put its line numbers right in a traceback."""
+        lines_before = self.text.count("\n", 0, match.start()) + 1
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            exec(compile("\n" * lines_before + code, str(self.path), "exec"), self.namespace)
+        return output.getvalue()
+
+
+def _answered(command: str) -> str:
+    """The command behind its prompt, and what it prints, on both streams."""
+    python = shlex.quote(sys.executable)
+    shell = f'tessbed() {{ {python} -m tessbed "$@"; }}; {STANDS_FOR.get(command, command)}'
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
+    done = subprocess.run(
+        ["/bin/sh", "-c", shell],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, check=False
+    )  # fmt: skip
+    lines = [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
+    return "\n".join([f"$ {command}", *lines, ""])

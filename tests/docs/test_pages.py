@@ -1,0 +1,44 @@
+"""Every example of the documentation runs, and every output that it quotes is the real one."""
+
+import re
+
+import pytest
+
+from tests.docs.quoted import PAGES, ROOT, STANDS_FOR, refreshed
+
+LINK = re.compile(r"\]\(([^)#\s]+)?(?:#([^)\s]+))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+MARKDOWN = sorted(path for path in ROOT.glob("docs/**/*.md")) + sorted(ROOT.glob("*.md"))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_quoted_output_is_what_the_examples_print(path):
+    """A page is its own fresh output; `make docs` writes it again."""
+    assert refreshed(path) == path.read_text()
+
+
+@pytest.mark.parametrize("command", STANDS_FOR)
+def test_a_command_that_sets_up_first_ends_in_what_stands_for_it(command):
+    """The Makefile's target runs the very command whose output the page quotes for it."""
+    makefile = (ROOT / "Makefile").read_text()
+    recipe = re.search(rf"^{command.removeprefix('make ')}:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    assert recipe
+    assert recipe[1].split() == ["@$(PY)", "-m", *STANDS_FOR[command].split()]
+
+
+@pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path):
+    """Every relative link of a page names a file of the repository, and a heading that is there."""
+    dead = [f"{target}#{anchor}" for target, anchor in LINK.findall(path.read_text()) if not _resolves(path, target, anchor)]
+    assert dead == []
+
+
+def _resolves(page, target, anchor):
+    if "://" in target:
+        return True
+    file = (page.parent / target).resolve() if target else page
+    return file.exists() and (not anchor or anchor in _anchors(file))
+
+
+def _anchors(page):
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(page.read_text())}

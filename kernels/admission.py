@@ -19,7 +19,7 @@ from tessbed.kernels.plan import (
     PortPlan,
     TileFormat,
     tile_classes,
-    volume_bytes,
+    tile_grid,
 )
 from tessbed.kernels.tensor import (
     ChannelStorage,
@@ -257,7 +257,8 @@ def build_plan(
     tiled, linear = (target, source) if packs else (source, target)
     tile_format, mapping = _mapping(tiled, len(shape))
     axes = tuple(_mapped_axis(axis, tile, shape, strides) for axis, tile in mapping)
-    volume = volume_bytes(tile_format, tiled.dtype.width, axes)
+    grid = tile_grid(tile_format, tiled.dtype.width, axes)
+    volume = grid.volume_bytes
     outer = tuple(_outer_axes([axis for axis, _ in mapping], shape, strides, volume))
     slices = 1
     for axis in outer:
@@ -277,7 +278,7 @@ def build_plan(
         h=h,
         w=w,
         outer=outer,
-        classes=() if 0 in shape else tile_classes(tile_format, tiled.dtype.width, axes),
+        classes=() if 0 in shape else tile_classes(tile_format, grid),
         input=linear_port if packs else tiled_port,
         output=tiled_port if packs else linear_port,
         channel_fill=channel_fill,

@@ -128,58 +128,75 @@ def round_up(value: int, step: int) -> int:
     return -(-value // step) * step
 
 
-def tile_span_bytes(tile_format: TileFormat, width_bytes: int, extents: tuple[int, ...]) -> int:
-    """Bytes of one tile of (c, d, h, w) elements, alignment to 16 included."""
-    channels, *pixels = extents
-    stored = stored_channels(tile_format, channels)
-    return round_up(pixels[0] * pixels[1] * pixels[2] * stored * width_bytes, TILE_ALIGNMENT_BYTES)
+@attrs.frozen
+class Grid:
+    """The tiles over the mapped axes: each axis's parts, and the bytes of tiles that share parts.
+
+    `sizes` is keyed by indices of parts in C, D, H, W order: four indices give the span of one tile, fewer give the
+    bytes of all tiles with those first parts, none the whole volume. At most 31 entries, whatever the tensor.
+    """
+
+    axes: tuple[MappedAxis, ...]
+    parts: tuple[tuple[tuple[int, int, int], ...], ...]
+    sizes: dict[tuple[int, ...], int]
+
+    @property
+    def volume_bytes(self) -> int:
+        """Bytes of all the tiles of one outer slice."""
+        return self.sizes.get((), 0)
 
 
-def volume_bytes(tile_format: TileFormat, width_bytes: int, axes: tuple[MappedAxis, ...]) -> int:
-    """Bytes of all the tiles of one outer slice."""
-    return _span(tile_format, width_bytes, axes, ())
+def tile_grid(tile_format: TileFormat, width_bytes: int, axes: tuple[MappedAxis, ...]) -> Grid:
+    """The grid over `axes` (C, D, H, W)."""
+    parts = tuple(axis.parts for axis in axes)
+    layer: dict[tuple[int, ...], int] = {}
+    for where in product(*(range(len(part)) for part in parts)):
+        c, d, h, w = (part[at][2] for part, at in zip(parts, where, strict=True))
+        payload = d * h * w * stored_channels(tile_format, c) * width_bytes
+        layer[where] = round_up(payload, TILE_ALIGNMENT_BYTES)
+    sizes = dict(layer)
+    for part in reversed(parts):
+        layer = _summed(layer, part)
+        sizes.update(layer)
+    return Grid(axes, parts, sizes)
 
 
-def _span(tile_format: TileFormat, width_bytes: int, axes: tuple[MappedAxis, ...], fixed: tuple[int, ...]) -> int:
-    """Bytes of all tiles whose first extents are `fixed`, over every tile of the remaining axes."""
-    if len(fixed) == len(axes):
-        return tile_span_bytes(tile_format, width_bytes, fixed)
-    return sum(
-        count * _span(tile_format, width_bytes, axes, (*fixed, extent)) for _, count, extent in axes[len(fixed)].parts
+def _summed(layer: dict[tuple[int, ...], int], part: tuple[tuple[int, int, int], ...]) -> dict[tuple[int, ...], int]:
+    """One index less: the sum over every tile along the last axis."""
+    outer: dict[tuple[int, ...], int] = {}
+    for where, size in layer.items():
+        outer[where[:-1]] = outer.get(where[:-1], 0) + part[where[-1]][1] * size
+    return outer
+
+
+def tile_classes(tile_format: TileFormat, grid: Grid) -> tuple[TileClass, ...]:
+    """The at most 16 classes of `grid`, in storage order of their first tiles."""
+    linear_steps = tuple(axis.tile * axis.stride_bytes for axis in grid.axes)
+    return tuple(_tile_class(tile_format, grid, where, linear_steps) for where in grid.sizes if len(where) == 4)
+
+
+def _tile_class(
+    tile_format: TileFormat, grid: Grid, where: tuple[int, ...], linear_steps: tuple[int, ...]
+) -> TileClass:
+    """The class whose tiles lie in the parts `where`: behind all full tiles of each axis where it is the boundary."""
+    sizes = grid.sizes
+    tiled_offset = linear_offset = 0
+    counts, extents, steps = [], [], []
+    for level, at in enumerate(where):
+        first, count, extent = grid.parts[level][at]
+        if at:
+            tiled_offset += grid.parts[level][0][1] * sizes[(*where[:level], 0)]
+            linear_offset += first * grid.axes[level].stride_bytes
+        counts.append(count)
+        extents.append(extent)
+        steps.append(sizes[where[: level + 1]])
+    return TileClass(
+        counts=tuple(counts),
+        extents=tuple(extents),
+        tiled_offset=tiled_offset,
+        tiled_steps=tuple(steps),
+        linear_offset=linear_offset,
+        linear_steps=linear_steps,
+        stored_channels=stored_channels(tile_format, extents[0]),
+        span_bytes=steps[-1],
     )
-
-
-def tile_classes(tile_format: TileFormat, width_bytes: int, axes: tuple[MappedAxis, ...]) -> tuple[TileClass, ...]:
-    """The at most 16 classes of the grid over `axes` (C, D, H, W), in storage order of their first tiles."""
-    classes = []
-    for parts in product(*(axis.parts for axis in axes)):
-        extents = tuple(extent for _, _, extent in parts)
-        steps = tuple(_span(tile_format, width_bytes, axes, extents[: level + 1]) for level in range(len(axes)))
-        classes.append(
-            TileClass(
-                counts=tuple(count for _, count, _ in parts),
-                extents=extents,
-                tiled_offset=_class_offset(tile_format, width_bytes, axes, parts),
-                tiled_steps=steps,
-                linear_offset=sum(part[0] * axis.stride_bytes for part, axis in zip(parts, axes, strict=True)),
-                linear_steps=tuple(axis.tile * axis.stride_bytes for axis in axes),
-                stored_channels=stored_channels(tile_format, extents[0]),
-                span_bytes=steps[-1],
-            )
-        )
-    return tuple(sorted(classes, key=lambda entry: entry.tiled_offset))
-
-
-def _class_offset(
-    tile_format: TileFormat,
-    width_bytes: int,
-    axes: tuple[MappedAxis, ...],
-    parts: tuple[tuple[int, int, int], ...],
-) -> int:
-    """Where the class's first tile starts: behind the full tiles of each axis on which it is the boundary."""
-    offset = 0
-    for level, (axis, (first, _, _)) in enumerate(zip(axes, parts, strict=True)):
-        before = tuple(extent for _, _, extent in parts[:level])
-        if first:
-            offset += (first // axis.tile) * _span(tile_format, width_bytes, axes, (*before, axis.tile))
-    return offset

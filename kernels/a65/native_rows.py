@@ -11,10 +11,11 @@ from tessbed.kernels.binding import Bound, Views
 from tessbed.kernels.plan import Op, Plan, TileClass, TileFormat
 
 try:
-    from tessbed.kernels.a65 import _rows
+    import tessbed.kernels.a65._rows as _rows
+except ModuleNotFoundError:
+    _rows, missing = None, "it was not built"
 except ImportError as error:
-    _rows = None
-    missing = str(error)
+    _rows, missing = None, str(error)
 else:
     missing = ""
 

@@ -85,6 +85,7 @@ TEXT = Kind(
     lambda value: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
     {"type": "string", "minLength": 1},
 )
+FILE_NAME = attrs.evolve(TEXT, wanted='the name of a file, for example "x.bin"')
 SHA256 = Kind(
     "64 hexadecimal digits",
     lambda value: isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef"),
@@ -131,7 +132,7 @@ CBLOCKED = (
 LINEAR = (Key("strides_bytes", "bytes from one element to the next, per axis", PER_AXIS, required=True),)
 INPUT = (
     Key("pattern", "bytes made by rule (see Input)", one_of(*PATTERNS)),
-    Key("file", "a .bin or .npy file, relative to the scenario file", TEXT),
+    Key("file", "a .bin or .npy file, relative to the scenario file", FILE_NAME),
 )
 EXPECT = (
     Key("output_sha256", "SHA-256 of the required span of the output", SHA256),

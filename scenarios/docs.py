@@ -1,0 +1,91 @@
+"""What docs/scenario.md shows, renewed in place by `python -m tessbed.scenarios.docs`, and the published schema.
+
+A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. A console block shows what its command
+really prints; the scenario files that it names are the TOML blocks that begin with `# file: NAME`. The rest is written
+by hand.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tessbed.scenarios.keys import SCENARIO, Key
+from tessbed.scenarios.schema import schema_text
+from tessbed.sim.docs import BLOCK
+from tessbed.sim.faults import KINDS
+from tessbed.sim.spec import load_preset, preset_names
+
+Rows = Iterable[tuple[str, ...]]
+
+
+FILE = re.compile(r"```toml\n(# file: (\S+)\n.*?)```", re.DOTALL)
+SESSION = re.compile(r"(```console\n\$ tessbed (.*?)\n).*?(```)", re.DOTALL)
+
+
+def renew(text: str) -> str:
+    """The page with every table as the code has it."""
+    return BLOCK.sub(lambda block: block[1] + _table(*TABLES[block[2]]()) + block[3], text)
+
+
+def renew_sessions(text: str) -> str:
+    """The page with every console block as its command prints it, stdout before stderr."""
+    with TemporaryDirectory() as folder:
+        for content, name in FILE.findall(text):
+            (Path(folder) / name).write_text(content, encoding="utf-8")
+        return SESSION.sub(lambda block: block[1] + _printed(block[2], folder) + block[3], text)
+
+
+def _printed(command: str, folder: str) -> str:
+    arguments = [sys.executable, "-m", "tessbed", *shlex.split(command)]
+    done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+def keys() -> tuple[tuple[str, ...], Rows]:
+    """Every key of a scenario file."""
+    return ("key", "wanted", "without it", "meaning"), _rows(SCENARIO, "")
+
+
+def faults() -> tuple[tuple[str, ...], Rows]:
+    """Every kind of fault."""
+    return ("kind", "what happens"), [(f"`{kind}`", what) for kind, what in KINDS.items()]
+
+
+def presets() -> tuple[tuple[str, ...], Rows]:
+    """The devices that ship with the package."""
+    specs = {name: load_preset(name) for name in preset_names()}
+    return ("preset", "cores", "workers", "write granule"), [
+        (f"`{name}`", str(spec.cores), str(spec.workers), f"{spec.write_granule_bytes} bytes{_strobes(spec)}")
+        for name, spec in specs.items()
+    ]
+
+
+TABLES = {"keys": keys, "faults": faults, "presets": presets}
+
+
+def _strobes(spec: object) -> str:
+    return ", but single bytes can be written" if getattr(spec, "byte_strobes", False) else ""
+
+
+def _rows(table: tuple[Key, ...], prefix: str) -> Iterator[tuple[str, ...]]:
+    for key in table:
+        name = f"{prefix}{key.name}"
+        absent = "an error" if key.required else f"`{key.default}`" if key.default not in (None, "", ()) else ""
+        kind = key.kind.wanted if key.kind else "a list of tables" if key.many else "a table"
+        yield f"`{name}`", kind.replace('"', "`"), absent, key.meaning
+        yield from _rows(key.table, f"{name}[]." if key.many else f"{name}.")
+
+
+def _table(head: tuple[str, ...], rows: Rows) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    page = Path("docs/scenario.md")
+    page.write_text(renew_sessions(renew(page.read_text(encoding="utf-8"))), encoding="utf-8", newline="\n")
+    Path("docs/scenario.schema.json").write_text(schema_text(), encoding="utf-8", newline="\n")

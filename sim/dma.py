@@ -25,11 +25,10 @@ from tessbed.sim.memory import DeviceMemory
 from tessbed.sim.movement import Movement
 from tessbed.sim.pool import FOREVER, KINDS, Pool, make_pools
 from tessbed.sim.spec import DeviceSpec
-from tessbed.sim.stats import Digest, Traffic, TransferRecord
+from tessbed.sim.stats import WORD, Digest, Traffic, TransferRecord
 from tessbed.sim.transfer import CostTable, Descriptor, Fold, cost_table
 
 Notify = Callable[[Flight], None]
-WORD = (1 << 64) - 1
 
 
 @attrs.define(eq=False)
@@ -55,6 +54,7 @@ class Dma:
     digests: dict[tuple[int, str], Digest] = attrs.field(factory=dict, init=False)
     trace: list[TransferRecord] = attrs.field(factory=list, init=False)
     stalled: list[Flight] = attrs.field(factory=list, init=False)
+    _requests: dict[tuple[int, str], int] = attrs.field(factory=dict, init=False)
     _kicked_at: int = attrs.field(default=-1, init=False)
     _halted: bool = attrs.field(default=False, init=False)
 
@@ -89,7 +89,8 @@ class Dma:
         notify: Notify,
     ) -> Flight:
         movement = Movement(fold.d, descriptors, fold, scratch, self.spec.write_granule_bytes)
-        flight = Flight(worker, seq, clock.now(self.env), fold, movement, notify)
+        number = self._requests[worker, fold.d] = self._requests.get((worker, fold.d), 0) + 1
+        flight = Flight(worker, seq, number, clock.now(self.env), fold, movement, notify)
         self._resolve(flight)
         self._depart(flight)
         flight.pool = self.pools[self._pool_index(fold.d, worker)]
@@ -265,7 +266,7 @@ class Dma:
         digest.sum_grant += flight.grant - zero
         digest.sum_end += flight.end - zero
         digest.sum_done += flight.done - zero
-        digest.weighted_done = (digest.weighted_done + digest.transfers * (flight.done - zero)) & WORD
+        digest.weighted_done = (digest.weighted_done + flight.number * (flight.done - zero)) & WORD
         if self.tracing:
             self.trace.append(_record(flight, zero))
 

@@ -23,10 +23,14 @@ FIXED: dict[str, Moments] = {"at_issue": ENDPOINTS[0], "at_completion": ENDPOINT
 
 @attrs.define(eq=False)
 class Flight:
-    """One transfer's run state; ticks are absolute, -1 until known. `notify` hears of its completion."""
+    """One transfer's run state; ticks are absolute, -1 until known. `notify` hears of its completion.
+
+    `seq` counts all transfers of the worker from 0, `number` those of the direction from 1.
+    """
 
     worker: int
     seq: int
+    number: int
     arrival: int
     fold: Fold
     movement: Movement

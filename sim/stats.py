@@ -8,6 +8,7 @@ import attrs
 from tessbed.sim.completion import Completion
 
 STALLS = ("issue", "gather", "slot", "compute", "order", "end")
+WORD = (1 << 64) - 1
 
 
 @attrs.define
@@ -29,7 +30,7 @@ class Traffic:
 class Digest:
     """The times of all transfers of a (worker, direction), in closed form: sums of G, E, C, and of i*C mod 2**64.
 
-    i is 1 for the first transfer; ticks count from the launch.
+    i numbers the requests from 1; ticks count from the launch.
     """
 
     transfers: int = 0

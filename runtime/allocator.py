@@ -101,10 +101,14 @@ class Allocator:
         return buffer.view(handle.offset, handle.length)
 
     @property
+    def living(self) -> tuple[Allocation, ...]:
+        """Every allocation that is not freed, in order of address."""
+        return tuple(sorted(self._mappings, key=lambda allocation: allocation.address))
+
+    @property
     def leaks(self) -> tuple[Leak, ...]:
         """Everything that lives, in order of address."""
-        living = sorted(self._mappings, key=lambda allocation: allocation.address)
-        return tuple(Leak(item.name, item.nbytes, item.made_at, item.holders) for item in living)
+        return tuple(Leak(item.name, item.nbytes, item.made_at, item.holders) for item in self.living)
 
     def add_heap(self, name: str, base: int, capacity_bytes: int) -> None:
         """One more heap. Outside the device's window it serves the CPU only. Raises SubmitError when ranges meet."""

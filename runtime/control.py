@@ -33,9 +33,10 @@ class ControlBlock:
         self.packet.host[: len(raw)] = np.frombuffer(raw, np.uint8)
         self.record.host[: completion.RECORD_BYTES] = BLANK
 
-    def read_record(self) -> completion.Record | None:
-        """The completion record that the device has written, None where there is no valid one."""
-        return completion.decode(self.record.host[: completion.RECORD_BYTES].tobytes())
+    def read_record(self, cookie: int) -> completion.Record | None:
+        """The completion record of the job with this cookie, None where there is none or it is damaged."""
+        record = completion.decode(self.record.host[: completion.RECORD_BYTES].tobytes())
+        return record if record is not None and record.cookie == cookie else None
 
     def hold(self, holder: str) -> None:
         """Taken by a job; one at a time."""

@@ -23,16 +23,18 @@ class Owned(Protocol):
 
 @attrs.define(eq=False, repr=False)
 class Owners:
-    """The references of one job. `holder` names it in leak reports."""
+    """The references of one job. `holder` names it in leak reports, `taken` counts all that it ever took."""
 
     holder: str
     held: list[tuple[str, Owned]] = attrs.field(factory=list, init=False)
+    taken: int = attrs.field(default=0, init=False)
 
     def hold(self, role: str, things: Iterable[Owned]) -> None:
         """Take one reference on each."""
         for thing in things:
             thing.hold(f"{self.holder} ({role})")
             self.held.append((role, thing))
+            self.taken += 1
 
     def release(self) -> None:
         """Drop every reference, the latest first; a second call drops nothing."""

@@ -107,8 +107,8 @@ class Scheduler:
     def confirm(self, link: Link, job: Job) -> bool:
         """End the job if its record is there and names it; False, and nothing has changed, otherwise."""
         assert job.control is not None
-        record = job.control.read_record()
-        if record is None or record.cookie != job.cookie:
+        record = job.control.read_record(job.cookie)
+        if record is None:
             return False
         job.late = any(move is Move.EXPIRE for _, move, _ in job.history)
         if job.late:

@@ -26,9 +26,11 @@ PROFILES: dict[str, dict[str, int]] = {
     "all": {**COMPLETIONS, **TRANSFERS},
 }
 PER = 10_000
+# The longest delay in ticks: past patience and grace for a late record, within the job for an early interrupt.
+LONGEST_TICKS = {"late": 6_000_000, "repeated": 1_000_000, "stranger": 100_000, "early": 2_000}
 
 
-def fault_plan(profile: str, seed: int, device: int, longest_delay_ticks: int) -> FaultPlan:
+def fault_plan(profile: str, seed: int, device: int) -> FaultPlan:
     """The faults of the jobs of one device, none or one for each; delays are drawn from 1 to the longest."""
     rates = PROFILES[profile]
 
@@ -37,7 +39,8 @@ def fault_plan(profile: str, seed: int, device: int, longest_delay_ticks: int) -
         for kind, rate in rates.items():
             if ticket < rate:
                 chance = draw(seed, device, number, rate)
-                return (Fault(kind, 1 + chance % longest_delay_ticks, worker=0, transfer=(chance >> 40) % 3),)
+                ticks = 1 + chance % LONGEST_TICKS.get(kind, 1)
+                return (Fault(kind, ticks, worker=0, transfer=(chance >> 40) % 3),)
             ticket -= rate
         return ()
 

@@ -12,6 +12,7 @@ import attrs
 from simpy import Environment
 
 from tessbed.runtime import Job, Runtime
+from tessbed.runtime.audit import audit, audit_ended
 from tessbed.runtime.clients import Client
 from tessbed.scenarios import backends
 from tessbed.scenarios.model import Scenario
@@ -26,9 +27,9 @@ CLIENTS = 6
 QUEUE_JOBS = 4
 PATIENCE_TICKS = 3_000_000
 GRACE_TICKS = 1_000_000
-LONGEST_DELAY_TICKS = 6_000_000
 WARM_JOBS = 1000
 REPORT_JOBS = 250
+AUDIT_JOBS = 25
 
 
 @attrs.define(eq=False, repr=False)
@@ -70,6 +71,8 @@ class World:
             before = self.account.jobs
             while self.open and self.account.jobs == before:
                 self.runtime.step()
+            if self.account.jobs // AUDIT_JOBS != before // AUDIT_JOBS:
+                self.account.problems += audit(self.runtime)
             if self.account.jobs // REPORT_JOBS != before // REPORT_JOBS:
                 progress(self.account.jobs)
         self._close()
@@ -94,6 +97,7 @@ class World:
             self.account.problems.append(f"{job} reached a second final state, {job.state.value}")
         if wrong:
             self.account.problems.append(f"{job} was reported done with a wrong byte")
+        self.account.problems += audit_ended(job)
         self.account.jobs += 1
         self.account.checked_outputs += job.outcome == "ok"
         late = ", late" if job.late else ""
@@ -118,7 +122,7 @@ class World:
         account.rss_bytes = (self._rss[0], self._rss[-1])
 
     def _device(self, index: int, env: Environment) -> Device:
-        faults = fault_plan(self.profile, self.seed, index, LONGEST_DELAY_TICKS)
+        faults = fault_plan(self.profile, self.seed, index)
         image = backends.image(self.scenario.firmware)
         return Device(self.scenario.device, image, seed=self.seed + index, env=env, faults=faults)
 

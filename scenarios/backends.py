@@ -1,5 +1,6 @@
 """Backends: one admitted plan on the A65 or on a simulated EV74, from input bytes to output bytes and ticks."""
 
+import os
 from typing import Any
 
 import attrs
@@ -37,6 +38,14 @@ class BackendRun:
     path: RowPath | None = None
     result: JobResult | None = None
     job: Job | None = None
+
+
+def check_room(name: str, plan: Plan) -> None:
+    """Raise MemoryError for a job that this machine can not hold: asking would end the process, not the allocation."""
+    needed = plan.input.required_bytes + plan.output.required_bytes
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else needed
+    if needed > there:
+        raise MemoryError(f"job {name!r} needs {needed:,} bytes, this machine has {there:,}")
 
 
 def storage(nbytes: int, prefill: int = 0) -> Bytes:

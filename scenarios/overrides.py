@@ -76,6 +76,8 @@ def _put(values: Any, places: dict[KeyPath, Place], path: KeyPath, value: Any, p
     for old in [known for known in places if known[: len(path)] == path]:
         del places[old]
     places[path] = place
+    for depth in range(1, len(path)):
+        places.setdefault(path[:depth], place)
 
 
 def _copied(value: Any) -> Any:

@@ -107,7 +107,7 @@ Progress = Callable[[Job, str], None]
 def run(scenario: Scenario, *, trace: bool = False, progress: Progress = lambda job, backend: None) -> Run:
     """Run every job on its backends; `progress` hears of each before it starts. `trace` keeps every DMA transfer.
 
-    Raises BindingError, CapabilityError, HeapExhausted, OSError for what the caller must mend.
+    Raises BindingError, CapabilityError, MemoryError, OSError for what the caller must mend.
     """
     runtime = None
     if any("ev74" in job.backends for job in scenario.jobs):
@@ -138,6 +138,7 @@ class Runner:
 
     def run(self, job: Job) -> JobOutcome:
         """The job on all its backends, with its input in memory once."""
+        backends.check_room(job.name, job.plan)
         with ExitStack() as stack:
             lent: Buffer | None = None
             if self.runtime and "ev74" in job.backends:

@@ -25,6 +25,7 @@ EXITS = [
     (("--set", "jobs.0.shape=[4, 6, -1]"), 2),
     (("--set", "firmware.ops=[]"), 2),
     (("--set", "device.memory.window_bytes=4096"), 2),
+    (("--set", "jobs.0.shape=[4000000000000, 6, 8]", "--set", "jobs.0.backend=a65"), 2),
     (("--set", "jobs.0.faults=[{ kind = 'dma_error' }]"), 3),
     (("--set", "jobs.0.faults=[{ kind = 'stall' }]"), 3),
     (("--set", "jobs.0.faults=[{ kind = 'lost' }]", "--set", "jobs.0.timeout_ticks=1"), 3),

@@ -50,6 +50,7 @@ WRONG = [
     ("jobs.1.to=fp61", '--set jobs.1.to: got the text "fp61", wanted "fp32" or "bf16"'),
     ("jobs.0.shape=[3, 5, -4]", "--set jobs.0.shape: jobs[0].shape[2]: got -4, wanted an integer of at least 0"),
     ("seed=true", "--set seed: got the boolean true, wanted an integer from 0"),
+    ("spam.eggs=1", "--set spam.eggs: spam: unknown key, wanted name, "),
     ("jobs.*.speed=1", "--set jobs.*.speed: jobs[0].speed: unknown key, wanted name, op, "),
 ]
 

@@ -66,7 +66,7 @@ class Moment(NamedTuple):
 
 @attrs.frozen
 class Timing:
-    """The time part of a JobStats, equal to that of the event engine. `trace`, when asked for, is in order of grants."""
+    """The time part of a JobStats, equal to that of the event engine; `trace` is in order of grants, if asked for."""
 
     device_ticks: int
     workers: tuple[WorkerStats, ...]
@@ -245,7 +245,7 @@ class Engine:
         Returns the tick of the last grant.
         """
         arrival, worker, seq, costs, first, latest = request
-        idle_at, flying, credits, latency = line.idle_at, line.flying, line.credits, line.latency
+        idle_at, flying, allowed, latency = line.idle_at, line.flying, line.credits, line.latency
         port, busy = self.port_free[line.port], 0
         trace = self.trace if self.tracing else None
         sums = self.walkers[worker].sums[line.kind]
@@ -279,7 +279,7 @@ class Engine:
             if index == stop:
                 break
             tick = idle_at[0]
-            if in_flight >= credits and flying[0] > tick:
+            if in_flight >= allowed and flying[0] > tick:
                 tick = flying[0]
             if tick > now:
                 if tick >= limit[0] and (tick, arrival, worker, seq + index - first, line.number) > limit:

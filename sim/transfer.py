@@ -32,6 +32,22 @@ class Descriptor(NamedTuple):
     scratch_pitch: int
 
 
+Shape = tuple[int, int, int, int]
+"""A descriptor class: address modulo a page, rows, row_bytes, pitch."""
+
+
+class Counts(NamedTuple):
+    """What a descriptor touches, by direction d: all that its cost depends on."""
+
+    d: str
+    rows: int
+    payload_bytes: int
+    port_bytes: int
+    bursts: int
+    pages: int
+    partial_granules: int
+
+
 class Segment(NamedTuple):
     """What one descriptor costs: `setup` is its share of s, `port` its m_j, `data` its c_j; then its counts."""
 
@@ -67,8 +83,8 @@ class CostTable:
     """Folds transfers for one spec, keeping each descriptor class that it has met."""
 
     spec: DeviceSpec
-    _reads: dict[tuple[int, int, int, int], Fold] = attrs.field(factory=dict, init=False)
-    _writes: dict[tuple[int, int, int, int], Segment] = attrs.field(factory=dict, init=False)
+    _reads: dict[Shape, Fold] = attrs.field(factory=dict, init=False)
+    _writes: dict[Shape, Segment] = attrs.field(factory=dict, init=False)
 
     def read(self, descriptor: Descriptor) -> Fold:
         """The cost of a gather read; raises HazardError for a field that is too narrow."""
@@ -77,7 +93,7 @@ class CostTable:
         fold = self._reads.get(key)
         if fold is None:
             check_fields(self.spec, descriptor)
-            fold = self._reads[key] = _fold("read", self.spec, (_read_segment(self.spec, *key),))
+            fold = self._reads[key] = _fold("read", self.spec, (price(self.spec, count_read(self.spec, key)),))
         return fold
 
     def chain(self, descriptors: Sequence[Descriptor]) -> Fold:
@@ -90,7 +106,7 @@ class CostTable:
             segment = known.get(key)
             if segment is None:
                 check_fields(self.spec, descriptor)
-                segment = known[key] = _write_segment(self.spec, *key)
+                segment = known[key] = price(self.spec, count_write(self.spec, key))
             segments.append(segment)
         return _fold("write", self.spec, tuple(segments))
 
@@ -131,35 +147,37 @@ def _fold(d: str, spec: DeviceSpec, segments: tuple[Segment, ...]) -> Fold:
     return Fold(d, setup, port, data, latency, segments, port_bytes, payload, bursts, pages, partial)
 
 
-def _read_segment(spec: DeviceSpec, phase: int, rows: int, row_bytes: int, pitch: int) -> Segment:
-    access = spec.memory.access_bytes
-    port_bytes = access * touched_by_rows(phase, rows, row_bytes, pitch, access)
-    return _segment(spec, spec.memory.read_latency_ticks, (phase, rows, row_bytes, pitch), port_bytes, 0)
+def count_read(spec: DeviceSpec, shape: Shape) -> Counts:
+    """What a read descriptor of that shape touches."""
+    port_bytes = spec.memory.access_bytes * touched_by_rows(*shape, spec.memory.access_bytes)
+    return _counts(spec, "read", shape, port_bytes, 0)
 
 
-def _write_segment(spec: DeviceSpec, phase: int, rows: int, row_bytes: int, pitch: int) -> Segment:
-    shape = (phase, rows, row_bytes, pitch)
+def count_write(spec: DeviceSpec, shape: Shape) -> Counts:
+    """What a descriptor of a drain touches; raises HazardError for rows that overlap."""
+    _, rows, row_bytes, pitch = shape
     if rows > 1 and pitch < row_bytes:
         raise HazardError(f"a write of {rows} rows of {row_bytes} bytes overlaps itself at pitch {pitch}")
     if spec.byte_strobes:
         access = spec.memory.access_bytes
-        port_bytes, partial = access * touched_by_rows(*shape, access), 0
-    else:
-        granule = spec.write_granule_bytes
-        granules = touched(*shape, granule)
-        partial = granules - covered(*shape, granule)
-        port_bytes = granule * (granules + partial)
-    return _segment(spec, spec.memory.write_latency_ticks, shape, port_bytes, partial)
+        return _counts(spec, "write", shape, access * touched_by_rows(*shape, access), 0)
+    granule = spec.write_granule_bytes
+    granules = touched(*shape, granule)
+    partial = granules - covered(*shape, granule)
+    return _counts(spec, "write", shape, granule * (granules + partial), partial)
 
 
-def _segment(
-    spec: DeviceSpec, latency: int, shape: tuple[int, int, int, int], port_bytes: int, partial: int
-) -> Segment:
-    dma, memory = spec.dma, spec.memory
+def _counts(spec: DeviceSpec, d: str, shape: Shape, port_bytes: int, partial: int) -> Counts:
     _, rows, row_bytes, _ = shape
-    payload = rows * row_bytes
-    bursts = touched_by_rows(*shape, dma.burst_bytes)
-    pages = touched(*shape, PAGE_BYTES)
+    bursts = touched_by_rows(*shape, spec.dma.burst_bytes)
+    return Counts(d, rows, rows * row_bytes, port_bytes, bursts, touched(*shape, PAGE_BYTES), partial)
+
+
+def price(spec: DeviceSpec, counts: Counts) -> Segment:
+    """The ticks of a descriptor: from here on no address matters."""
+    dma, memory = spec.dma, spec.memory
+    d, rows, payload, port_bytes, bursts, pages, partial = counts
+    latency = memory.read_latency_ticks if d == "read" else memory.write_latency_ticks
     port = max(1, _ceil(port_bytes * 100, memory.bytes_per_tick * (100 - memory.background_percent)))
     flights = (_ceil(bursts, dma.outstanding_bursts) - 1) * latency
     data = max(port, _ceil(payload, dma.bytes_per_tick), flights)

@@ -28,7 +28,12 @@ class Problem:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.text}"
+        return _printable(f"{self.place}: {self.text}")
+
+
+def _printable(text: str) -> str:
+    """The text with everything escaped that could play tricks on a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class ScenarioError(ValueError):

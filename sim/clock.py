@@ -2,17 +2,40 @@
 
 Three places, in order: the data effects and completions of transfers, then workers (SimPy's own normal
 priority), then arbitration. Nothing but the arbiter may use the last.
+
+SimPy's queue asks little of what stands in it: a list of `callbacks`, and that it be `_ok`. So a transfer or an alarm
+stands there itself, again and again, where an Event would have to be made each time.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from heapq import heappush
+from typing import Any, ClassVar
 
+import attrs
 from simpy import Environment, Event, Process
 from simpy.events import NORMAL, URGENT, EventPriority
 
 EFFECT = URGENT
 WORKER = NORMAL
 ARBITRATION = EventPriority(2)
+Calls = Sequence[Callable[[Any], Any]]
+
+
+@attrs.define(eq=False)
+class Alarm:
+    """The least that may stand in the queue: SimPy takes the `callbacks` away and calls each with the alarm itself."""
+
+    callbacks: Calls | None
+    _ok: ClassVar[bool] = True
+
+
+def bell(env: Environment) -> Event:
+    """An event that a process can wait for time after time: give it `callbacks`, post it, yield it."""
+    event = Event(env)
+    event.callbacks = None  # pyright: ignore[reportAttributeAccessIssue]
+    event._ok = True
+    event._value = None
+    return event
 
 
 def abandon(process: Process) -> None:
@@ -24,7 +47,19 @@ def abandon(process: Process) -> None:
 
 def now(env: Environment) -> int:
     """The tick it is."""
-    return int(env.now)
+    return env._now  # pyright: ignore[reportReturnType]
+
+
+def post(env: Environment, tick: int, place: EventPriority, occasion: Any) -> None:
+    """Let the callbacks of `occasion` be called at `tick`, in `place`."""
+    heappush(env._queue, (tick, place, next(env._eid), occasion))
+
+
+def call(occasion: Any) -> None:
+    """Call the callbacks of `occasion` here and now, as if its turn had come."""
+    calls, occasion.callbacks = occasion.callbacks, None
+    for each in calls:
+        each(occasion)
 
 
 def at(env: Environment, tick: int, place: EventPriority, call: Callable[[Any], Any], value: Any) -> None:
@@ -33,4 +68,4 @@ def at(env: Environment, tick: int, place: EventPriority, call: Callable[[Any], 
     event.callbacks = [call]
     event._ok = True
     event._value = value
-    env.schedule(event, place, tick - env.now)
+    post(env, tick, place, event)

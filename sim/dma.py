@@ -9,6 +9,9 @@ Rules (docs/simulation.md tells them at length):
 - c >= 1, so a grant can cause nothing in its own tick. That is what makes a recurrence over the same rules exact.
 
 A transfer that faults keeps its ticks; it moves nothing from the faulting descriptor on.
+
+Three occasions of the clock serve a transfer: its completion at C, the tick at whose end it is granted, and for partial
+granules the ends of their segments. All stand in SimPy's queue; no process waits for any of them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,16 +19,18 @@ from typing import Any
 
 import attrs
 import numpy as np
-from simpy import Environment, Event
+from simpy import Environment
 
 from tessbed.sim import clock
-from tessbed.sim.errors import DeviceFault, HazardError
+from tessbed.sim.clock import Alarm, Calls
+from tessbed.sim.errors import DeviceFault
 from tessbed.sim.flight import AT_ARRIVAL, Flight, between, early
+from tessbed.sim.lane import Lane, Port
 from tessbed.sim.memory import DeviceMemory
-from tessbed.sim.movement import Movement
+from tessbed.sim.movement import Movement, gather, locate, scatter
 from tessbed.sim.pool import FOREVER, KINDS, Pool, make_pools
 from tessbed.sim.spec import DeviceSpec
-from tessbed.sim.stats import WORD, Digest, Traffic, TransferRecord
+from tessbed.sim.stats import TransferRecord
 from tessbed.sim.transfer import CostTable, Descriptor, Fold, cost_table
 
 Notify = Callable[[Flight], None]
@@ -36,7 +41,7 @@ class Dma:
     """The engine of one job, from its launch at tick `origin` on; all ticks inside are absolute.
 
     `inject` maps (worker, sequence) to "dma_error" (the transfer faults), "stall" (it never ends)
-    or "worker_died" (the worker dies as it asks for it).
+    or "worker_died" (the worker dies as it asks for it). Without `moves` no byte moves and every tick stays.
     """
 
     env: Environment
@@ -46,248 +51,230 @@ class Dma:
     origin: int
     inject: Mapping[tuple[int, int], str]
     tracing: bool
+    moves: bool = True
     costs: CostTable = attrs.field(init=False)
     pools: list[Pool] = attrs.field(init=False)
-    port_free: dict[str, int] = attrs.field(init=False)
-    port_busy: dict[str, int] = attrs.field(init=False)
-    traffic: dict[str, Traffic] = attrs.field(init=False)
-    digests: dict[tuple[int, str], Digest] = attrs.field(factory=dict, init=False)
+    ports: list[Port] = attrs.field(init=False)
+    lanes: dict[tuple[int, str], Lane] = attrs.field(factory=dict, init=False)
     trace: list[TransferRecord] = attrs.field(factory=list, init=False)
     stalled: list[Flight] = attrs.field(factory=list, init=False)
-    _requests: dict[tuple[int, str], int] = attrs.field(factory=dict, init=False)
-    _kicked_at: int = attrs.field(default=-1, init=False)
+    _plain: bool = attrs.field(init=False)
+    _due: set[int] = attrs.field(factory=set, init=False)
     _halted: bool = attrs.field(default=False, init=False)
+    _on_arbitration: Calls = attrs.field(init=False)
+    _on_done: Calls = attrs.field(init=False)
+    _on_segment_start: Calls = attrs.field(init=False)
+    _on_segment_end: Calls = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.costs = cost_table(self.spec)
         self.pools = make_pools(self.spec)
-        ports = KINDS if self.spec.memory.split_port else ("memory",)
-        self.port_free = dict.fromkeys(ports, 0)
-        self.port_busy = dict.fromkeys(ports, 0)
-        self.traffic = {kind: Traffic() for kind in KINDS}
+        self.ports = [Port(name) for name in (KINDS if self.spec.memory.split_port else ("memory",))]
+        self._plain = not self.inject and (not self.moves or self.spec.data_movement == "at_completion")
+        self._on_arbitration, self._on_done = (self._arbitrate,), (self._complete,)
+        self._on_segment_start, self._on_segment_end = (self._segment_starts,), (self._segment_ends,)
 
-    def read(self, worker: int, seq: int, descriptor: Descriptor, scratch: np.ndarray, notify: Notify) -> Flight:
-        """Request a gather read; `notify` is called at its C."""
-        return self._request(worker, seq, self.costs.read(descriptor), (descriptor,), scratch, notify)
+    def lane(self, worker: int, kind: str, scratch: np.ndarray, flying: dict[int, Flight], notify: Notify) -> Lane:
+        """The lane of a worker's transfers of one kind; `flying` is kept up to date, `notify` called at each C."""
+        core = worker % self.spec.cores if self.spec.dma.channel_scope == "per_core" else 0
+        direction = KINDS.index(kind)
+        pool, port = self.pools[core * len(KINDS) + direction], self.ports[direction % len(self.ports)]
+        lane = Lane(worker, kind, pool, port, scratch, flying, notify, self.origin, self.moves)
+        self.lanes[worker, kind] = lane
+        return lane
 
-    def write(self, worker: int, seq: int, chain: Sequence[Descriptor], scratch: np.ndarray, notify: Notify) -> Flight:
-        """Request a drain chain; `notify` is called at its C."""
-        return self._request(worker, seq, self.costs.chain(chain), chain, scratch, notify)
+    def read(self, lane: Lane, seq: int, descriptors: Sequence[Descriptor]) -> None:
+        """Request gather reads, numbered from `seq` on; raises DeviceFault when the worker dies of one."""
+        if self._halted:
+            return
+        tick, cost, group = clock.now(self.env), self.costs.read, []
+        try:
+            for descriptor in descriptors:
+                group.append(self._request(lane, seq, tick, cost(descriptor), (descriptor,)))
+                seq += 1
+        finally:
+            if group:
+                lane.pool.arrivals.append(group)
+                self._arbitrate_at(tick)
+
+    def write(self, lane: Lane, seq: int, chain: tuple[Descriptor, ...]) -> None:
+        """Request a drain chain; raises DeviceFault when the worker dies of it."""
+        tick, costs = clock.now(self.env), self.costs
+        fold = costs.drain(chain[0]) if len(chain) == 1 else costs.chain(chain)
+        lane.pool.arrivals.append((self._request(lane, seq, tick, fold, chain),))
+        self._arbitrate_at(tick)
 
     def waiting(self) -> list[Flight]:
         """Requests without a grant, by pool, then those that stalled."""
-        queued = [flight for pool in self.pools for _, queue in sorted(pool.waiting.items()) for flight in queue]
-        return queued + self.stalled
+        return [flight for pool in self.pools for flight in pool.waiting()] + self.stalled
 
-    def _request(
-        self,
-        worker: int,
-        seq: int,
-        fold: Fold,
-        descriptors: Sequence[Descriptor],
-        scratch: np.ndarray,
-        notify: Notify,
-    ) -> Flight:
-        movement = Movement(fold.d, descriptors, fold, scratch, self.spec.write_granule_bytes)
-        number = self._requests[worker, fold.d] = self._requests.get((worker, fold.d), 0) + 1
-        flight = Flight(worker, seq, number, clock.now(self.env), fold, movement, notify)
-        self._resolve(flight)
-        self._depart(flight)
-        flight.pool = self.pools[self._pool_index(fold.d, worker)]
-        flight.pool.add(flight)
-        self._kick(flight.arrival)
-        return flight
-
-    def _resolve(self, flight: Flight) -> None:
-        """Find the storage, and what is going to go wrong."""
-        injected = self.inject.get((flight.worker, flight.seq))
-        if injected == "worker_died":
-            raise DeviceFault(injected, flight.worker)
-        if injected == "dma_error":
-            flight.fault = DeviceFault("dma_error", flight.movement.descriptors[0].address)
-        elif fault := flight.movement.resolve(self.memory):
-            flight.fault = DeviceFault(fault.code, fault.address)
-        flight.stalled = injected == "stall"
-
-    def _depart(self, flight: Flight) -> None:
-        """Take the data moments that fall on the arrival."""
-        moments = flight.moments = early(self.spec.data_movement, self.seed, flight.worker, flight.seq)
-        if moments and moments[0] == AT_ARRIVAL:
-            flight.sample(flight.arrival)
-        if moments and moments[1] == AT_ARRIVAL:
-            flight.deliver(flight.arrival)
-
-    def _pool_index(self, kind: str, worker: int) -> int:
-        core = worker % self.spec.cores if self.spec.dma.channel_scope == "per_core" else 0
-        return core * len(KINDS) + KINDS.index(kind)
-
-    def _kick(self, tick: int) -> None:
-        """Arbitrate at the end of `tick`, which is now."""
-        if self._kicked_at != tick:
-            self._kicked_at = tick
-            clock.at(self.env, tick, clock.ARBITRATION, self._arbitrate, None)
+    def book(self) -> None:
+        """Bring every lane's account up to date."""
+        for lane in self.lanes.values():
+            lane.book()
 
     def halt(self) -> None:
         """Stop for good: no further effect of any transfer."""
         self._halted = True
 
-    def _arbitrate(self, _: Event) -> None:
+    def _request(self, lane: Lane, seq: int, tick: int, fold: Fold, descriptors: tuple[Descriptor, ...]) -> Flight:
+        if not self._plain and self.inject.get((lane.worker, seq)) == "worker_died":
+            raise DeviceFault("worker_died", lane.worker)
+        places, refused = locate(self.memory, lane.kind, descriptors, lane.scratch.size)
+        fault = None if refused is None else DeviceFault(refused.code, refused.address)
+        lane.requests += 1
+        flight = Flight(lane, seq, lane.requests, tick, fold, descriptors, places, fault)
+        lane.flying[seq] = flight
+        if fold.partial_granules or not self._plain:
+            self._prepare(flight)
+        return flight
+
+    def _prepare(self, flight: Flight) -> None:
+        """What is going to be special about a transfer: an injected fault, or data that moves in several steps."""
+        lane, fold = flight.lane, flight.fold
+        injected = self.inject.get((lane.worker, flight.seq))
+        if injected == "dma_error":
+            flight.places, flight.fault = [], DeviceFault(injected, flight.descriptors[0].address)
+        flight.stalled = injected == "stall"
+        if self.moves:
+            moments = early(self.spec.data_movement, self.seed, lane.worker, flight.seq)
+            partial = [segment.partial_granules > 0 for segment in fold.segments[: len(flight.places)]]
+            granule = self.spec.write_granule_bytes
+            flight.movement = Movement(
+                lane.kind, flight.descriptors, flight.places, lane.scratch, granule, partial, moments
+            )
+            _depart(flight.movement, flight.arrival)
+
+    def _arbitrate_at(self, tick: int) -> None:
+        """Arbitrate at the end of `tick`, once."""
+        if tick not in self._due:
+            self._due.add(tick)
+            clock.post(self.env, tick, clock.ARBITRATION, Alarm(self._on_arbitration))
+
+    def _arbitrate(self, _: Any) -> None:
         if self._halted:
             return
         tick = clock.now(self.env)
-        self._kicked_at = -1
-        while pool := self._next_pool(tick):
-            self._grant(pool, pool.head(), tick)
+        self._due.discard(tick)
         for pool in self.pools:
-            if pool.waiting:
-                self._wake(pool, tick)
+            if pool.arrivals:
+                pool.admit()
+        while pool := self._next_pool(tick):
+            self._grant(pool, tick)
+        for pool in self.pools:
+            if pool.head is not None and pool.in_flight < pool.credits and pool.next_free < FOREVER:
+                self._arbitrate_at(pool.next_free)
 
     def _next_pool(self, tick: int) -> Pool | None:
         """Of the pools that can grant, the one whose head has the smallest key."""
-        best, best_key = None, None
+        best = None
         for pool in self.pools:
-            if pool.waiting and pool.in_flight < pool.credits and pool.idle_channel(tick) >= 0:
-                key = pool.head().key
-                if best_key is None or key < best_key:
-                    best, best_key = pool, key
+            head = pool.head
+            if head is None or pool.next_free > tick or pool.in_flight >= pool.credits:
+                continue
+            if best is None or head.key < best.head.key:
+                best = pool
         return best
 
-    def _wake(self, pool: Pool, tick: int) -> None:
-        """A pool that only lacks a channel arbitrates again when one is idle."""
-        free = min(pool.free_at)
-        if pool.in_flight < pool.credits and tick < free < FOREVER and pool.woken_at != free:
-            pool.woken_at = free
-            clock.at(self.env, free, clock.ARBITRATION, self._arbitrate, None)
-
-    def _grant(self, pool: Pool, flight: Flight, tick: int) -> None:
-        fold, port = flight.fold, self._port(flight.fold.d)
-        flight.channel = pool.idle_channel(tick)
-        pool.take(flight)
-        flight.grant = tick
-        flight.start = max(self.port_free[port], tick + fold.s)
-        flight.end = flight.start + fold.c
+    def _grant(self, pool: Pool, tick: int) -> None:
+        flight = pool.take(tick)
+        fold, port = flight.fold, flight.lane.port
+        start = max(port.free, tick + fold.s)
+        flight.grant, flight.start, flight.end = tick, start, start + fold.c
         flight.done = flight.end + fold.l
         if flight.stalled:
-            self._stall(flight)
+            pool.occupy(flight.channel, FOREVER)
+            self.stalled.append(flight)
             return
-        self.port_free[port] = flight.start + fold.m
-        self.port_busy[port] += fold.m
-        pool.free_at[flight.channel] = flight.end
-        pool.busy_ticks += flight.end - tick
-        self._schedule(flight)
+        port.free = start + fold.m
+        pool.occupy(flight.channel, flight.end)
+        if flight.movement is None:
+            flight.callbacks = self._on_done
+            clock.post(self.env, flight.done, clock.EFFECT, flight)
+        else:
+            self._schedule(flight, flight.movement)
 
-    def _port(self, kind: str) -> str:
-        return kind if self.spec.memory.split_port else "memory"
-
-    def _stall(self, flight: Flight) -> None:
-        """The channel never comes back."""
-        flight.pool.free_at[flight.channel] = FOREVER
-        self.stalled.append(flight)
-
-    def _schedule(self, flight: Flight) -> None:
+    def _schedule(self, flight: Flight, movement: Movement) -> None:
         """Put the moments between grant and completion on the clock."""
-        if flight.moments is None:
+        if movement.moments is None:
             sample_at, deliver_at = between(self.seed, flight)
-            clock.at(self.env, sample_at, clock.EFFECT, self._sampled, flight)
-            clock.at(self.env, deliver_at, clock.EFFECT, self._delivered, flight)
-        if flight.fold.partial_granules:
-            self._next_segment(flight, flight.start, 0)
-        else:
-            clock.at(self.env, flight.done, clock.EFFECT, self._completed, flight)
+            clock.post(self.env, sample_at, clock.EFFECT, Alarm((lambda _: self._move(movement.sample),)))
+            clock.post(self.env, deliver_at, clock.EFFECT, Alarm((lambda _: self._move(movement.deliver),)))
+        self._next_segment(flight, movement, flight.start)
 
-    def _next_segment(self, flight: Flight, start: int, index: int) -> None:
-        """Go to the start of the first segment from `index` on that has partial granules, or to completion."""
-        segments = flight.fold.segments
-        while index < len(segments) and not flight.movement.is_partial(index):
-            start += segments[index].data_ticks
-            index += 1
-        if index == len(segments):
-            clock.at(self.env, flight.done, clock.EFFECT, self._completed, flight)
-        elif start == self.env.now:
-            self._segment_starts(flight, start, index)
-        else:
-            step = (flight, start, index)
-            clock.at(self.env, start, clock.EFFECT, lambda _: self._segment_starts(*step), None)
-
-    def _segment_starts(self, flight: Flight, start: int, index: int) -> None:
-        if self._halted:
-            return
-        flight.movement.read_background(index)
-        step = (flight, start + flight.fold.segments[index].data_ticks, index)
-        clock.at(self.env, step[1], clock.EFFECT, lambda _: self._segment_ends(*step), None)
-
-    def _segment_ends(self, flight: Flight, end: int, index: int) -> None:
-        if self._halted:
-            return
-        flight.movement.write_partial(index)
-        self._next_segment(flight, end, index + 1)
-
-    def _sampled(self, event: Any) -> None:
+    def _move(self, step: Callable[[int], None]) -> None:
         if not self._halted:
-            event.value.sample(clock.now(self.env))
+            step(clock.now(self.env))
 
-    def _delivered(self, event: Any) -> None:
-        if not self._halted:
-            event.value.deliver(clock.now(self.env))
+    def _next_segment(self, flight: Flight, movement: Movement, start: int) -> None:
+        """Go to the start of the first segment from here on that has partial granules, or to completion."""
+        segments, partial = flight.fold.segments, movement.partial
+        while movement.segment < len(partial) and not partial[movement.segment]:
+            start += segments[movement.segment].data_ticks
+            movement.segment += 1
+        if movement.segment == len(partial):
+            flight.callbacks = self._on_done
+            clock.post(self.env, flight.done, clock.EFFECT, flight)
+        elif start == clock.now(self.env):
+            self._segment_starts(flight)
+        else:
+            flight.callbacks = self._on_segment_start
+            clock.post(self.env, start, clock.EFFECT, flight)
 
-    def _completed(self, event: Any) -> None:
+    def _segment_starts(self, flight: Flight) -> None:
+        movement = flight.movement
+        if movement is None or self._halted:
+            return
+        movement.read_background()
+        data_ticks = flight.fold.segments[movement.segment].data_ticks
+        flight.callbacks = self._on_segment_end
+        clock.post(self.env, clock.now(self.env) + data_ticks, clock.EFFECT, flight)
+
+    def _segment_ends(self, flight: Flight) -> None:
+        movement = flight.movement
+        if movement is None or self._halted:
+            return
+        movement.write_partial()
+        movement.segment += 1
+        self._next_segment(flight, movement, clock.now(self.env))
+
+    def _complete(self, flight: Flight) -> None:
         if self._halted:
             return
-        flight: Flight = event.value
-        tick = clock.now(self.env)
-        if flight.delivered_at < 0:
-            flight.deliver(tick)
-        flight.pool.in_flight -= 1
-        if flight.pool.waiting:
-            self._kick(tick)
-        self._account(flight)
-        flight.notify(flight)
-
-    def _account(self, flight: Flight) -> None:
-        _check_moments(flight)
-        traffic, fold, movement = self.traffic[flight.fold.d], flight.fold, flight.movement
-        traffic.transfers += 1
-        traffic.descriptors += len(fold.segments)
-        traffic.payload_bytes += fold.payload_bytes
-        traffic.port_bytes += fold.port_bytes
-        traffic.bursts += fold.bursts
-        traffic.pages += fold.pages
-        traffic.rmw_granules += fold.partial_granules
-        traffic.moved_bytes += movement.moved_bytes
-        moving = fold.segments[: len(movement.places)]
-        traffic.due_bytes += sum(segment.payload_bytes for segment in moving)
-        self._note(flight)
-
-    def _note(self, flight: Flight) -> None:
-        """Digest and trace, in ticks from the launch."""
-        zero, kind = self.origin, flight.fold.d
-        digest = self.digests.setdefault((flight.worker, kind), Digest())
-        digest.transfers += 1
-        digest.sum_grant += flight.grant - zero
-        digest.sum_end += flight.end - zero
-        digest.sum_done += flight.done - zero
-        digest.weighted_done = (digest.weighted_done + flight.number * (flight.done - zero)) & WORD
+        tick, lane = clock.now(self.env), flight.lane
+        if flight.movement is not None:
+            if flight.movement.delivered_at < 0:
+                flight.movement.deliver(tick)
+            flight.moved_bytes, flight.movement.samples = flight.movement.moved_bytes, None
+        elif self.moves:
+            copy = gather if lane.kind == "read" else scatter
+            flight.moved_bytes = copy(lane.scratch, flight.descriptors, flight.places)
+        pool = lane.pool
+        if pool.in_flight == pool.credits and pool.head is not None:
+            self._arbitrate_at(tick)
+        pool.in_flight -= 1
         if self.tracing:
-            self.trace.append(_record(flight, zero))
+            self.trace.append(_record(flight, self.origin))
+        lane.land(flight)
 
 
-def _check_moments(flight: Flight) -> None:
-    """No effect before its cause."""
-    moments = (flight.arrival, flight.grant, flight.start, flight.end, flight.done)
-    data = (flight.arrival, flight.sampled_at, flight.delivered_at, flight.done)
-    if list(moments) != sorted(moments) or list(data) != sorted(data) or flight.start == flight.end:
-        raise HazardError(f"transfer {flight.key}: moments {moments} and {data} are out of order")
+def _depart(movement: Movement, tick: int) -> None:
+    """Take the data moments that fall on the arrival."""
+    moments = movement.moments
+    if moments and moments[0] == AT_ARRIVAL:
+        movement.sample(tick)
+    if moments and moments[1] == AT_ARRIVAL:
+        movement.deliver(tick)
 
 
 def _record(flight: Flight, zero: int) -> TransferRecord:
-    pool = flight.pool
     return TransferRecord(
         worker=flight.worker,
         seq=flight.seq,
         kind=flight.fold.d,
         arrival=flight.arrival - zero,
         channel=flight.channel,
-        pool=pool.kind if pool.core < 0 else f"{pool.kind}@{pool.core}",
+        pool=flight.lane.pool.name,
         grant=flight.grant - zero,
         start=flight.start - zero,
         end=flight.end - zero,

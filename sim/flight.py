@@ -5,15 +5,16 @@ sampled at t1 and delivered at t2, a <= t1 <= t2 <= C, by the policy `data_movem
 nothing can move, so the `seeded` policy picks a itself or ticks of [G, C].
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import ClassVar
 
 import attrs
 
 from tessbed.sim.chance import draw
+from tessbed.sim.clock import Calls
 from tessbed.sim.errors import DeviceFault
-from tessbed.sim.movement import Movement
-from tessbed.sim.transfer import Fold
+from tessbed.sim.lane import Lane
+from tessbed.sim.movement import Movement, Place
+from tessbed.sim.transfer import Descriptor, Fold
 
 AT_ARRIVAL, AT_DONE = -1, -2  # moments that are known before their ticks are
 Moments = tuple[int, int]
@@ -23,45 +24,45 @@ FIXED: dict[str, Moments] = {"at_issue": ENDPOINTS[0], "at_completion": ENDPOINT
 
 @attrs.define(eq=False)
 class Flight:
-    """One transfer's run state; ticks are absolute, -1 until known. `notify` hears of its completion.
+    """One transfer's run state; ticks are absolute, -1 until known. It is an occasion of the clock: its next moment.
 
-    `seq` counts all transfers of the worker from 0, `number` those of the direction from 1.
+    `seq` counts all transfers of the worker from 0, `number` those of the direction from 1. `places` are where the
+    descriptors that may move stand. `movement` is there when more happens than one copy at C.
     """
 
-    worker: int
+    lane: Lane
     seq: int
     number: int
     arrival: int
     fold: Fold
-    movement: Movement
-    notify: Callable[["Flight"], None]
-    key: tuple[int, int, int] = attrs.field(init=False)
-    pool: Any = attrs.field(default=None, init=False)
-    channel: int = attrs.field(default=-1, init=False)
-    grant: int = attrs.field(default=-1, init=False)
-    start: int = attrs.field(default=-1, init=False)
-    end: int = attrs.field(default=-1, init=False)
-    done: int = attrs.field(default=-1, init=False)
-    moments: Moments | None = attrs.field(default=None, init=False)
-    fault: DeviceFault | None = attrs.field(default=None, init=False)
-    stalled: bool = attrs.field(default=False, init=False)
-    sampled_at: int = attrs.field(default=-1, init=False)
-    delivered_at: int = attrs.field(default=-1, init=False)
+    descriptors: tuple[Descriptor, ...]
+    places: list[Place]
+    fault: DeviceFault | None
+    movement: Movement | None = None
+    stalled: bool = False
+    moved_bytes: int = 0
+    channel: int = -1
+    grant: int = -1
+    start: int = attrs.field(init=False)
+    end: int = attrs.field(init=False)
+    done: int = attrs.field(init=False)
+    callbacks: Calls | None = attrs.field(init=False)
+    _ok: ClassVar[bool] = True
 
-    def __attrs_post_init__(self) -> None:
-        self.key = (self.arrival, self.worker, self.seq)
+    @property
+    def worker(self) -> int:
+        """Whose it is."""
+        return self.lane.worker
 
-    def sample(self, tick: int) -> None:
-        """The source bytes are taken at `tick`."""
-        self.sampled_at = tick
-        self.movement.sample()
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """The order of arrival."""
+        return (self.arrival, self.lane.worker, self.seq)
 
-    def deliver(self, tick: int) -> None:
-        """The bytes arrive at `tick`, sampled then if they were not before."""
-        self.delivered_at = tick
-        if self.sampled_at < 0:
-            self.sampled_at = tick
-        self.movement.deliver()
+    @property
+    def withheld_bytes(self) -> int:
+        """What a fault keeps from moving: everything from the faulting descriptor on."""
+        return sum(segment.payload_bytes for segment in self.fold.segments[len(self.places) :])
 
 
 def early(policy: str, seed: int, worker: int, seq: int) -> Moments | None:

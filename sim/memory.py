@@ -32,7 +32,7 @@ class DeviceMemory:
     spec: MemorySpec
     _starts: list[int] = attrs.field(factory=list, init=False)
     _mappings: list[Mapping] = attrs.field(factory=list, init=False)
-    _latest: Mapping | None = attrs.field(default=None, init=False)
+    _latest: dict[bool, Mapping | None] = attrs.field(factory=dict, init=False)
 
     @property
     def mappings(self) -> tuple[Mapping, ...]:
@@ -57,7 +57,7 @@ class DeviceMemory:
         if index < 0 or self._mappings[index] is not mapping:
             raise HazardError(f"{mapping.name or 'a buffer'} at {mapping.address:#x} is not mapped")
         del self._starts[index], self._mappings[index]
-        self._latest = None
+        self._latest.clear()
 
     def view(self, address: int, nbytes: int, *, write: bool) -> np.ndarray:
         """The bytes [address, address + nbytes) in place, read-only unless `write`; raises MemoryFault."""
@@ -68,9 +68,9 @@ class DeviceMemory:
 
     def locate(self, address: int, nbytes: int, write: bool) -> tuple[np.ndarray, int]:
         """The array that holds [address, address + nbytes) and where in it; raises MemoryFault."""
-        mapping = self._latest
+        mapping = self._latest.get(write)
         if mapping is None or address < mapping.address or address + nbytes > mapping.end:
-            mapping = self._latest = self._find(address, nbytes)
+            mapping = self._latest[write] = self._find(address, nbytes)
         if write and not mapping.writable:
             raise MemoryFault("read_only", address, nbytes)
         return mapping.array, address - mapping.address

@@ -1,8 +1,9 @@
-"""The movement of one transfer's bytes: sampled at one moment, delivered at another, granules merged between.
+"""The movement of a transfer's bytes: sampled at one moment, delivered at another, granules merged between.
 
 A gather samples memory and delivers to scratch. A drain samples its slot and delivers full granules; a partial
 granule is different: its background is read at the segment's data start and it is written whole at the
 segment's data end, with payload sampled by then, in every policy. One vectorised copy for each descriptor.
+Where nothing happens before C and no granule is partial, `gather` and `scatter` are all there is.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,71 +14,114 @@ import numpy as np
 from tessbed.sim.errors import HazardError, MemoryFault
 from tessbed.sim.granule import GridSplit, RunSplit, split_rows
 from tessbed.sim.memory import DeviceMemory
-from tessbed.sim.transfer import Descriptor, Fold
+from tessbed.sim.transfer import Descriptor
+
+Place = tuple[np.ndarray, int]
+"""The storage that holds a descriptor's first byte, and where in it."""
+
+
+def locate(
+    memory: DeviceMemory, kind: str, descriptors: Sequence[Descriptor], reach: int
+) -> tuple[list[Place], MemoryFault | None]:
+    """The places of the descriptors up to the first that faults, and that fault; scratch has `reach` bytes."""
+    places: list[Place] = []
+    write = kind == "write"
+    for address, low, rows, row_bytes, pitch, scratch_pitch in descriptors:
+        steps = rows - 1
+        if low < 0 or low + steps * scratch_pitch + row_bytes > reach:
+            raise HazardError(f"a transfer of {rows} x {row_bytes} bytes leaves the scratch at {low}")
+        if steps and not write and scratch_pitch < row_bytes:
+            raise HazardError(f"a gather of {row_bytes}-byte rows overlaps itself at {scratch_pitch}")
+        try:
+            places.append(memory.locate(address, steps * pitch + row_bytes, write))
+        except MemoryFault as fault:
+            return places, fault
+    return places, None
+
+
+def gather(scratch: np.ndarray, descriptors: Sequence[Descriptor], places: Sequence[Place]) -> int:
+    """Copy memory to scratch, as far as there are places; returns the bytes moved."""
+    moved = 0
+    for (_, low, rows, row_bytes, pitch, scratch_pitch), (storage, offset) in zip(descriptors, places, strict=False):
+        size = rows * row_bytes
+        moved += size
+        if rows == 1 or pitch == row_bytes == scratch_pitch:
+            scratch[low : low + size] = storage[offset : offset + size]
+        else:
+            source = _rows(storage, offset, rows, row_bytes, pitch)
+            _rows(scratch, low, rows, row_bytes, scratch_pitch)[...] = source
+    return moved
+
+
+def scatter(scratch: np.ndarray, descriptors: Sequence[Descriptor], places: Sequence[Place]) -> int:
+    """Copy scratch to memory, as far as there are places; returns the bytes moved."""
+    moved = 0
+    for (_, low, rows, row_bytes, pitch, scratch_pitch), (storage, offset) in zip(descriptors, places, strict=False):
+        size = rows * row_bytes
+        moved += size
+        if rows == 1 or pitch == row_bytes == scratch_pitch:
+            storage[offset : offset + size] = scratch[low : low + size]
+        else:
+            source = _rows(scratch, low, rows, row_bytes, scratch_pitch)
+            _rows(storage, offset, rows, row_bytes, pitch)[...] = source
+    return moved
 
 
 @attrs.define(eq=False)
 class Movement:
-    """Bytes under way: `places` are (storage, offset) of the descriptors that may move; `moved_bytes` counts."""
+    """Bytes that move in more than one step. `moments` are t1 and t2 where they are known before the grant.
+
+    `samples` are the source bytes of each descriptor, rows one after the other, once taken. `segment` is the one
+    whose partial granules are under way, with `background` read.
+    """
 
     kind: str
     descriptors: Sequence[Descriptor]
-    fold: Fold
+    places: Sequence[Place]
     scratch: np.ndarray
     granule: int
-    places: list[tuple[np.ndarray, int]] = attrs.field(factory=list, init=False)
+    partial: Sequence[bool]
+    moments: tuple[int, int] | None
     samples: list[np.ndarray] | None = attrs.field(default=None, init=False)
-    backgrounds: dict[int, np.ndarray] = attrs.field(factory=dict, init=False)
+    sampled_at: int = attrs.field(default=-1, init=False)
+    delivered_at: int = attrs.field(default=-1, init=False)
+    segment: int = attrs.field(default=0, init=False)
+    background: np.ndarray = attrs.field(init=False)
     moved_bytes: int = attrs.field(default=0, init=False)
 
-    def resolve(self, memory: DeviceMemory) -> MemoryFault | None:
-        """Find the storage of each descriptor, up to the first that faults; returns that fault."""
-        write, locate, found = self.kind == "write", memory.locate, self.places.append
-        reach = self.scratch.size
-        for address, low, rows, row_bytes, pitch, scratch_pitch in self.descriptors:
-            steps = rows - 1
-            if low < 0 or low + steps * scratch_pitch + row_bytes > reach:
-                raise HazardError(f"a transfer of {rows} x {row_bytes} bytes leaves the scratch at {low}")
-            if steps and not write and scratch_pitch < row_bytes:
-                raise HazardError(f"a gather of {row_bytes}-byte rows overlaps itself at {scratch_pitch}")
-            try:
-                found(locate(address, steps * pitch + row_bytes, write))
-            except MemoryFault as fault:
-                return fault
-        return None
-
-    def sample(self) -> None:
-        """Take the source bytes now; `deliver` will use these."""
+    def sample(self, tick: int) -> None:
+        """The source bytes are taken at `tick`."""
+        self.sampled_at = tick
         if self.kind == "write":
             self.samples = [self._slot(descriptor) for descriptor, _ in self._moving()]
         else:
             self.samples = [_rows(*place, *d[2:5]).copy() for d, place in self._moving()]
 
-    def deliver(self) -> None:
-        """Put the bytes (sampled, or as the source is now) where they belong, partial granules apart."""
-        if self.kind == "read":
-            self._fill_scratch()
-        elif self.fold.partial_granules:
+    def deliver(self, tick: int) -> None:
+        """The bytes arrive at `tick` (sampled then if they were not before), those of partial granules apart."""
+        self.delivered_at = tick
+        if self.sampled_at < 0:
+            self.sampled_at = tick
+        if True in self.partial:
             self._publish()
+        elif self.samples is not None:
+            self._put(self.samples)
         else:
-            self._fill_memory()
+            copy = gather if self.kind == "read" else scatter
+            self.moved_bytes += copy(self.scratch, self.descriptors, self.places)
 
-    def is_partial(self, index: int) -> bool:
-        """Whether the segment has partial granules that may move."""
-        return index < len(self.places) and self.fold.segments[index].partial_granules > 0
-
-    def read_background(self, index: int) -> None:
+    def read_background(self) -> None:
         """The segment's data starts: read its partial granules."""
-        storage, offset = self.places[index]
-        self.backgrounds[index] = self._split(index).read(storage, offset)
+        storage, offset = self.places[self.segment]
+        self.background = self._split(self.segment).read(storage, offset)
 
-    def write_partial(self, index: int) -> None:
+    def write_partial(self) -> None:
         """The segment's data ends: write its partial granules whole."""
-        storage, offset = self.places[index]
-        background, payload = self.backgrounds.pop(index), self._payload(index)
-        self.moved_bytes += self._split(index).merge(storage, offset, background, payload)
+        storage, offset = self.places[self.segment]
+        background, payload = self.background, self._payload(self.segment)
+        self.moved_bytes += self._split(self.segment).merge(storage, offset, background, payload)
 
-    def _moving(self) -> Iterator[tuple[Descriptor, tuple[np.ndarray, int]]]:
+    def _moving(self) -> Iterator[tuple[Descriptor, Place]]:
         return zip(self.descriptors, self.places, strict=False)
 
     def _slot(self, d: Descriptor) -> np.ndarray:
@@ -94,28 +138,14 @@ class Movement:
         phase = self.places[index][1] % self.granule
         return split_rows(phase, rows, row_bytes, pitch, self.granule)
 
-    def _fill_scratch(self) -> None:
-        for index, (d, (storage, offset)) in enumerate(self._moving()):
-            target = _rows(self.scratch, d.scratch, d.rows, d.row_bytes, d.scratch_pitch)
-            if self.samples is None:
-                target[...] = _rows(storage, offset, d.rows, d.row_bytes, d.pitch)
+    def _put(self, samples: list[np.ndarray]) -> None:
+        for (d, (storage, offset)), sample in zip(self._moving(), samples, strict=True):
+            if self.kind == "read":
+                target = _rows(self.scratch, d.scratch, d.rows, d.row_bytes, d.scratch_pitch)
             else:
-                target[...] = self.samples[index]
+                target = _rows(storage, offset, d.rows, d.row_bytes, d.pitch)
+            target[...] = sample.reshape(target.shape)
             self.moved_bytes += target.size
-
-    def _fill_memory(self) -> None:
-        scratch, samples, moved = self.scratch, self.samples, 0
-        for index, (d, (storage, offset)) in enumerate(self._moving()):
-            _, low, rows, row_bytes, pitch, scratch_pitch = d
-            moved += rows * row_bytes
-            if samples is not None:
-                _rows(storage, offset, rows, row_bytes, pitch)[...] = samples[index].reshape(rows, row_bytes)
-            elif rows == 1:
-                storage[offset : offset + row_bytes] = scratch[low : low + row_bytes]
-            else:
-                source = _rows(scratch, low, rows, row_bytes, scratch_pitch)
-                _rows(storage, offset, rows, row_bytes, pitch)[...] = source
-        self.moved_bytes += moved
 
     def _publish(self) -> None:
         for index, (storage, offset) in enumerate(self.places):

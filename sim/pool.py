@@ -1,64 +1,80 @@
 """A pool of DMA channels: what waits, what is idle, and who comes first.
 
-Each worker's requests wait in their own order. `fifo` takes the oldest of all, ties by worker then sequence;
-`round_robin` takes the first worker at or after the pointer, and moves the pointer past it.
+`fifo` takes the oldest of all, ties by worker then sequence; `round_robin` takes the first worker at or after the
+pointer, its oldest, and moves the pointer past it. Everything of one tick arrives before any grant, in no order; so
+arrivals are kept apart until the end of the tick and join the queue in theirs.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
 
 from tessbed.sim.spec import DeviceSpec
 
-Key = tuple[int, int, int]  # arrival tick, worker, sequence
 FOREVER = 1 << 62
 KINDS = ("read", "write")
 
 
 @attrs.define(eq=False)
 class Pool:
-    """Channels of one direction (`core` -1: of all cores). `free_at` is when each channel is idle again."""
+    """Channels of one direction (`core` -1: of all cores). `free_at` is when each channel is idle again.
+
+    `head` is the transfer to serve next, `next_free` the first tick with an idle channel. `queue` has all that wait
+    when the pool is fifo, `turns` those of each worker when it is round_robin.
+    """
 
     kind: str
     core: int
     credits: int
     arbitration: str
     free_at: list[int]
-    waiting: dict[int, deque[Any]] = attrs.field(factory=dict, init=False)
+    arrivals: list[Sequence[Any]] = attrs.field(factory=list, init=False)
+    queue: deque[Any] = attrs.field(factory=deque, init=False)
+    turns: dict[int, deque[Any]] = attrs.field(factory=dict, init=False)
+    pointer: int = attrs.field(default=0, init=False)
+    head: Any = attrs.field(default=None, init=False)
+    next_free: int = attrs.field(default=0, init=False)
     in_flight: int = attrs.field(default=0, init=False)
     peak_in_flight: int = attrs.field(default=0, init=False)
-    pointer: int = attrs.field(default=0, init=False)
-    busy_ticks: int = attrs.field(default=0, init=False)
-    grants: int = attrs.field(default=0, init=False)
-    woken_at: int = attrs.field(default=-1, init=False)
 
-    def add(self, transfer: Any) -> None:
-        """A request arrives."""
-        self.waiting.setdefault(transfer.worker, deque()).append(transfer)
+    @property
+    def name(self) -> str:
+        """The direction, with "@core" when each core has its own."""
+        return self.kind if self.core < 0 else f"{self.kind}@{self.core}"
 
-    def idle_channel(self, tick: int) -> int:
-        """The lowest channel idle at `tick`, or -1."""
+    def admit(self) -> None:
+        """The tick ends: what arrived in it joins the queue."""
+        arrivals = self.arrivals
+        if len(arrivals) > 1:
+            arrivals.sort(key=_worker)
+        JOINS[self.arbitration](self, arrivals)
+        arrivals.clear()
+
+    def take(self, tick: int) -> Any:
+        """Grant the head: it leaves the queue and takes a credit and the lowest channel that is idle at `tick`."""
+        transfer = self.head
+        LEAVES[self.arbitration](self, transfer)
+        self.in_flight += 1
+        if self.in_flight > self.peak_in_flight:
+            self.peak_in_flight = self.in_flight
         for channel, free in enumerate(self.free_at):
             if free <= tick:
-                return channel
-        return -1
+                transfer.channel = channel
+                break
+        return transfer
 
-    def head(self) -> Any:
-        """The transfer to serve next; something must be waiting."""
-        return HEADS[self.arbitration](self)
+    def occupy(self, channel: int, until: int) -> None:
+        """The channel is busy until then."""
+        self.free_at[channel] = until
+        self.next_free = min(self.free_at)
 
-    def take(self, transfer: Any) -> None:
-        """Grant `transfer`: it leaves the queue and takes a credit."""
-        queue = self.waiting[transfer.worker]
-        queue.popleft()
-        if not queue:
-            del self.waiting[transfer.worker]
-        self.pointer = transfer.worker + 1
-        self.in_flight += 1
-        self.grants += 1
-        self.peak_in_flight = max(self.peak_in_flight, self.in_flight)
+    def waiting(self) -> list[Any]:
+        """What has no grant yet, by worker."""
+        queued = [*self.queue, *(transfer for turn in self.turns.values() for transfer in turn)]
+        arrived = [transfer for group in self.arrivals for transfer in group]
+        return sorted([*queued, *arrived], key=lambda transfer: (transfer.worker, transfer.seq))
 
 
 def make_pools(spec: DeviceSpec) -> list[Pool]:
@@ -71,17 +87,43 @@ def make_pools(spec: DeviceSpec) -> list[Pool]:
     ]
 
 
-def _oldest(pool: Pool) -> Any:
-    return min((queue[0] for queue in pool.waiting.values()), key=_key)
+def _worker(group: Sequence[Any]) -> int:
+    return group[0].worker
+
+
+def _join_queue(pool: Pool, arrivals: Sequence[Sequence[Any]]) -> None:
+    for group in arrivals:
+        pool.queue.extend(group)
+    pool.head = pool.queue[0]
+
+
+def _leave_queue(pool: Pool, _: Any) -> None:
+    queue = pool.queue
+    queue.popleft()
+    pool.head = queue[0] if queue else None
+
+
+def _join_turns(pool: Pool, arrivals: Sequence[Sequence[Any]]) -> None:
+    for group in arrivals:
+        pool.turns.setdefault(group[0].worker, deque()).extend(group)
+    pool.head = _next_in_turn(pool)
+
+
+def _leave_turns(pool: Pool, transfer: Any) -> None:
+    turn = pool.turns[transfer.worker]
+    turn.popleft()
+    if not turn:
+        del pool.turns[transfer.worker]
+    pool.pointer = transfer.worker + 1
+    pool.head = _next_in_turn(pool)
 
 
 def _next_in_turn(pool: Pool) -> Any:
-    workers = sorted(pool.waiting)
-    return pool.waiting[next((w for w in workers if w >= pool.pointer), workers[0])][0]
+    if not pool.turns:
+        return None
+    workers = sorted(pool.turns)
+    return pool.turns[next((w for w in workers if w >= pool.pointer), workers[0])][0]
 
 
-def _key(transfer: Any) -> Key:
-    return transfer.key
-
-
-HEADS: dict[str, Callable[[Pool], Any]] = {"fifo": _oldest, "round_robin": _next_in_turn}
+JOINS: dict[str, Callable[[Pool, Sequence[Sequence[Any]]], None]] = {"fifo": _join_queue, "round_robin": _join_turns}
+LEAVES: dict[str, Callable[[Pool, Any], None]] = {"fifo": _leave_queue, "round_robin": _leave_turns}

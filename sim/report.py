@@ -1,15 +1,19 @@
 """The statistics of a job, gathered from its engine, its launch and its parts."""
 
+import attrs
+
 from tessbed.sim.completion import Completion
 from tessbed.sim.dma import Dma
 from tessbed.sim.job import JobContext
-from tessbed.sim.stats import JobStats, PoolStats, PortStats, Traffic
+from tessbed.sim.stats import Digest, JobStats, PoolStats, PortStats, Traffic
 
 
 def job_stats(job: JobContext, done: Completion, submit_tick: int, queue_ticks: int, end_tick: int) -> JobStats:
     """The JobStats of `job`, whose record is written at `end_tick`; a job that never launched moved nothing."""
     spec, launch = job.spec, job.launched
     dma = launch.dma if launch else None
+    if dma:
+        dma.book()
     ends = {"queue": queue_ticks, "dispatch": spec.dispatch_ticks}
     return JobStats(
         cookie=job.cookie,
@@ -19,26 +23,36 @@ def job_stats(job: JobContext, done: Completion, submit_tick: int, queue_ticks: 
         job_ticks=end_tick + spec.completion_ticks - submit_tick,
         parts={**ends, **job.parts, "completion": spec.completion_ticks},
         workers_launched=job.workers,
-        reads=dma.traffic["read"] if dma else Traffic(),
-        writes=dma.traffic["write"] if dma else Traffic(),
+        reads=_traffic(dma, "read") if dma else Traffic(),
+        writes=_traffic(dma, "write") if dma else Traffic(),
         pools=_pools(dma) if dma else (),
-        ports=tuple(PortStats(name, busy) for name, busy in dma.port_busy.items()) if dma else (),
+        ports=tuple(PortStats(port.name, port.busy_ticks) for port in dma.ports) if dma else (),
         workers=tuple(sorted(launch.ended, key=lambda worker: worker.worker)) if launch else (),
-        digests={key: dma.digests[key] for key in sorted(dma.digests)} if dma else {},
+        digests=_digests(dma) if dma else {},
         counts={name: job.counts[name] for name in sorted(job.counts)},
         trace=tuple(dma.trace) if dma else (),
     )
 
 
+def _traffic(dma: Dma, kind: str) -> Traffic:
+    lanes = [attrs.astuple(lane.traffic) for lane in dma.lanes.values() if lane.kind == kind]
+    return Traffic(*map(sum, zip(*lanes, strict=True)))
+
+
+def _digests(dma: Dma) -> dict[tuple[int, str], Digest]:
+    return {key: lane.digest for key, lane in sorted(dma.lanes.items()) if lane.digest.transfers}
+
+
 def _pools(dma: Dma) -> tuple[PoolStats, ...]:
+    lanes = {pool.name: [lane for lane in dma.lanes.values() if lane.pool is pool] for pool in dma.pools}
     return tuple(
         PoolStats(
             pool.kind,
             pool.core,
             len(pool.free_at),
             pool.credits,
-            pool.grants,
-            pool.busy_ticks,
+            sum(lane.digest.transfers for lane in lanes[pool.name]),
+            sum(lane.busy_ticks for lane in lanes[pool.name]),
             pool.peak_in_flight,
         )
         for pool in dma.pools

@@ -63,7 +63,10 @@ class Segment(NamedTuple):
 
 @attrs.frozen
 class Fold:
-    """A transfer's five integers (d, s, m, c, l) and the segments they are sums of."""
+    """A transfer's five integers (d, s, m, c, l) and the segments they are sums of.
+
+    `counts` are what an account adds up: m, descriptors, payload and port bytes, bursts, pages, partial granules.
+    """
 
     d: str
     s: int
@@ -76,6 +79,11 @@ class Fold:
     bursts: int
     pages: int
     partial_granules: int
+    counts: tuple[int, ...] = attrs.field(init=False, repr=False, eq=False)
+
+    def __attrs_post_init__(self) -> None:
+        counts = (self.m, len(self.segments), self.payload_bytes, self.port_bytes, self.bursts, self.pages)
+        object.__setattr__(self, "counts", (*counts, self.partial_granules))
 
 
 @attrs.define(eq=False)
@@ -85,6 +93,7 @@ class CostTable:
     spec: DeviceSpec
     _reads: dict[Shape, Fold] = attrs.field(factory=dict, init=False)
     _writes: dict[Shape, Segment] = attrs.field(factory=dict, init=False)
+    _drains: dict[Shape, Fold] = attrs.field(factory=dict, init=False)
 
     def read(self, descriptor: Descriptor) -> Fold:
         """The cost of a gather read; raises HazardError for a field that is too narrow."""
@@ -94,6 +103,15 @@ class CostTable:
         if fold is None:
             check_fields(self.spec, descriptor)
             fold = self._reads[key] = _fold("read", self.spec, (price(self.spec, count_read(self.spec, key)),))
+        return fold
+
+    def drain(self, descriptor: Descriptor) -> Fold:
+        """The cost of a drain chain of one descriptor."""
+        address, _, rows, row_bytes, pitch, _ = descriptor
+        key = (address % PAGE_BYTES, rows, row_bytes, pitch)
+        fold = self._drains.get(key)
+        if fold is None:
+            fold = self._drains[key] = self.chain((descriptor,))
         return fold
 
     def chain(self, descriptors: Sequence[Descriptor]) -> Fold:

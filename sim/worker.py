@@ -17,6 +17,7 @@ from tessbed.sim.dma import Dma
 from tessbed.sim.errors import DeviceFault, HazardError
 from tessbed.sim.flight import Flight
 from tessbed.sim.hang import Waiting
+from tessbed.sim.lane import Lane
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import STALLS
 from tessbed.sim.transfer import Descriptor
@@ -38,35 +39,52 @@ class WorkerContext:
     _dma: Dma
     stalls: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys(STALLS, 0), init=False)
     fault: DeviceFault | None = attrs.field(default=None, init=False)
-    waiting: Waiting | None = attrs.field(default=None, init=False)
+    _reads: Lane = attrs.field(init=False)
+    _writes: Lane = attrs.field(init=False)
     _seq: int = attrs.field(default=0, init=False)
     _computes: int = attrs.field(default=0, init=False)
     _flying: dict[int, Flight] = attrs.field(factory=dict, init=False)
     _slots: dict[int, int] = attrs.field(factory=dict, init=False)
+    _bell: Event = attrs.field(init=False)
+    _group: Sequence[Descriptor] = attrs.field(default=(), init=False)
     _awaited: set[int] = attrs.field(factory=set, init=False)
-    _wake: Event | None = attrs.field(default=None, init=False)
+    _death: DeviceFault | None = attrs.field(default=None, init=False)
+    _pending: tuple[str, int | Sequence[int], int] = attrs.field(default=("", 0, 0), init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._reads = self._dma.lane(self.worker, "read", self.scratch, self._flying, self._landed)
+        self._writes = self._dma.lane(self.worker, "write", self.scratch, self._flying, self._landed)
+        self._bell = clock.bell(self._env)
 
     def gather(self, descriptors: Sequence[Descriptor]) -> Steps:
         """Read one wait group into scratch and wait for all of it; raises DeviceFault when a read failed."""
         limit = self.spec.dma.wait_group
         if not 1 <= len(descriptors) <= limit:
             raise HazardError(f"worker {self.worker}: a wait group of {len(descriptors)}, wanted 1 to {limit}")
-        yield from self._spend("issue", self.spec.dma.issue_ticks * len(descriptors))
-        seqs = [self._launch_read(descriptor) for descriptor in descriptors]
-        yield from self._wait_for("gather", seqs)
+        self._group, self._bell.callbacks = descriptors, []
+        if ticks := self.spec.dma.issue_ticks * len(descriptors):
+            self._pass("issue", ticks, clock.Alarm((self._request_group,)))
+        else:
+            self._request_group(None)
+        if self._death is None:
+            yield self._bell
+            self._resumed()
+        if fault := self._death or self.fault:
+            raise fault
 
     def wait_slot(self, slot: int) -> Steps:
         """Wait until the earlier drain of `slot` has completed; raises DeviceFault when a drain failed."""
         self._check_slot(slot)
-        yield from self._wait_for("slot", [self._slots.get(slot, -1)])
+        return self._wait_for("slot", (self._slots.get(slot, -1),))
 
     def compute(self, ticks: int, action: Callable[[], None]) -> Steps:
         """Spend `ticks` computing; `action` moves the bytes, at the moment that `data_movement` says."""
         early = self._acts_early()
-        if early:
+        if early and self._dma.moves:
             action()
-        yield from self._spend("compute", ticks)
-        if not early:
+        if ticks:
+            yield self._pass("compute", ticks, self._bell)
+        if self._dma.moves and not early:
             action()
 
     def drain(self, slot: int, descriptors: Sequence[Descriptor]) -> Steps:
@@ -74,14 +92,15 @@ class WorkerContext:
         self._check_slot(slot)
         if self._slots.get(slot, -1) in self._flying:
             raise HazardError(f"worker {self.worker}: slot {slot} drains again before its earlier drain is done")
-        yield from self._spend("issue", self.spec.dma.issue_ticks * len(descriptors))
-        seq = self._slots[slot] = self._next()
-        chain = tuple(descriptors)
-        self._flying[seq] = self._dma.write(self.worker, seq, chain, self.scratch, self._landed)
+        if ticks := self.spec.dma.issue_ticks * len(descriptors):
+            yield self._pass("issue", ticks, self._bell)
+        seq = self._slots[slot] = self._seq
+        self._seq += 1
+        self._dma.write(self._writes, seq, tuple(descriptors))
 
     def wait_drains(self, reason: str = "end") -> Steps:
         """Wait for every earlier drain; `reason` is "order" between bands, "end" at the end."""
-        yield from self._wait_for(reason, list(self._flying))
+        return self._wait_for(reason, tuple(self._flying))
 
     def count(self, name: str, n: int = 1) -> None:
         """Add `n` to one of the firmware's statistics."""
@@ -99,14 +118,14 @@ class WorkerContext:
         """Transfers that are not done."""
         return len(self._flying)
 
-    def _launch_read(self, descriptor: Descriptor) -> int:
-        seq = self._next()
-        self._flying[seq] = self._dma.read(self.worker, seq, descriptor, self.scratch, self._landed)
-        return seq
-
-    def _next(self) -> int:
-        self._seq += 1
-        return self._seq - 1
+    @property
+    def waiting(self) -> Waiting | None:
+        """What it waits for, if it does."""
+        if self._bell.callbacks is None:
+            return None
+        reason, what, since = self._pending
+        text = f"{what} ticks to pass" if isinstance(what, int) else f"transfers {[*what]} of its own"
+        return Waiting(f"worker {self.worker}", f"{text} ({reason})", since)
 
     def _check_slot(self, slot: int) -> None:
         if not 0 <= slot < self.spec.slots:
@@ -118,33 +137,58 @@ class WorkerContext:
             return draw(self._dma.seed, self.worker, COMPUTE + self._computes) & 1 == 1
         return self.spec.data_movement == "at_issue"
 
+    def _pass(self, reason: str, ticks: int, occasion: Any) -> Event:
+        """Let `ticks` pass before `occasion`; returns the bell, set for whatever rings it then."""
+        if ticks < 0:
+            raise HazardError(f"worker {self.worker}: {reason} of {ticks} ticks")
+        now = clock.now(self._env)
+        self._pending = (reason, ticks, now)
+        self.stalls[reason] += ticks
+        self._bell.callbacks = []
+        clock.post(self._env, now + ticks, clock.WORKER, occasion)
+        return self._bell
+
+    def _request_group(self, _: Any) -> None:
+        """The registers of the gathers are written: they arrive, and the bell is for the last of them."""
+        first = self._seq
+        self._seq += len(self._group)
+        seqs = range(first, self._seq)
+        self._await("gather", seqs)
+        try:
+            self._dma.read(self._reads, first, self._group)
+        except DeviceFault as death:
+            self._death = death
+            self._awaited.clear()
+            clock.call(self._bell)
+
+    def _await(self, reason: str, seqs: Sequence[int]) -> Event:
+        """Have the bell rung when all of `seqs` are done."""
+        self._awaited.update(seqs)
+        self._pending = (reason, seqs, clock.now(self._env))
+        return self._bell
+
+    def _resumed(self) -> None:
+        """The wait for transfers is over."""
+        reason, _, since = self._pending
+        self.stalls[reason] += clock.now(self._env) - since
+
     def _landed(self, flight: Flight) -> None:
         """A transfer is done: note its fault, and wake the worker when it was the last one awaited."""
-        del self._flying[flight.seq]
-        self.fault = self.fault or flight.fault
-        self._awaited.discard(flight.seq)
-        if self._wake is not None and not self._awaited:
-            self._wake.succeed()
-            self._wake = None
+        if flight.fault is not None and self.fault is None:
+            self.fault = flight.fault
+        if flight.seq in self._awaited:
+            self._awaited.remove(flight.seq)
+            if not self._awaited:
+                self._ring()
+
+    def _ring(self) -> None:
+        clock.post(self._env, clock.now(self._env), clock.WORKER, self._bell)
 
     def _wait_for(self, reason: str, seqs: Sequence[int]) -> Steps:
         flying = [seq for seq in seqs if seq in self._flying]
         if flying:
-            self._awaited = set(flying)
-            self._wake = self._env.event()
-            yield from self._stall(reason, f"transfers {flying} of its own", self._wake)
+            self._bell.callbacks = []
+            yield self._await(reason, flying)
+            self._resumed()
         if self.fault is not None:
             raise self.fault
-
-    def _spend(self, reason: str, ticks: int) -> Steps:
-        if ticks < 0:
-            raise HazardError(f"worker {self.worker}: {reason} of {ticks} ticks")
-        if ticks:
-            yield from self._stall(reason, f"{ticks} ticks to pass", self._env.timeout(ticks))
-
-    def _stall(self, reason: str, what: str, event: Event) -> Steps:
-        since = clock.now(self._env)
-        self.waiting = Waiting(f"worker {self.worker}", f"{what} ({reason})", since)
-        yield event
-        self.waiting = None
-        self.stalls[reason] += clock.now(self._env) - since

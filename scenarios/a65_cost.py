@@ -15,6 +15,7 @@ from tessbed.kernels.a65.path import Channels, Move, RowPath, Traversal
 
 CALL_TICKS = 1500
 TILE_TICKS = 40
+NARROW_CHANNELS = 3
 RUN_TICKS = {Channels.CONTIGUOUS: 3, Channels.SCATTERED: 2}
 KIB_TICKS = {Move.COPY: 128, Move.SPLIT: 256, Move.JOIN: 256, Move.WIDEN: 192}
 
@@ -24,20 +25,21 @@ def modelled_ticks(plan: Plan, path: RowPath) -> int:
     if plan.empty:
         return 0
     scalars = prod(plan.shape)
-    slices = prod(axis.extent for axis in plan.outer)
-    tiles = slices * sum(prod(entry.counts) for entry in plan.classes)
+    tiles = _slices(plan) * sum(prod(entry.counts) for entry in plan.classes)
     if path.traversal is Traversal.CHANNEL_ONLY and path.batched_tiles:
         tiles -= path.batched_tiles - 1
-    runs = -(-scalars // _scalars_of_run(plan, path))
+    runs = scalars if path.channels is Channels.SCATTERED else _contiguous_runs(plan, path)
     moved = scalars * max(plan.tiled_dtype.width, plan.linear_dtype.width)
     return CALL_TICKS + tiles * TILE_TICKS + runs * RUN_TICKS[path.channels] + -(-moved * KIB_TICKS[path.move] // 1024)
 
 
-def _scalars_of_run(plan: Plan, path: RowPath) -> int:
-    """Scalars that one step of the row conversion takes on."""
-    if path.channels is Channels.SCATTERED:
-        return 1
+def _slices(plan: Plan) -> int:
+    return prod(axis.extent for axis in plan.outer)
+
+
+def _contiguous_runs(plan: Plan, path: RowPath) -> int:
     whole = plan.c.tile == plan.c.extent
     dense = whole and plan.w.stride_bytes == plan.c.extent * plan.linear_dtype.width
-    narrow = path.move is Move.COPY or plan.c.extent <= 3
-    return plan.c.tile * (plan.w.tile if dense and narrow else 1)
+    rows = dense and (path.move is Move.COPY or plan.c.extent <= NARROW_CHANNELS)
+    along_w = -(-plan.w.extent // plan.w.tile) if rows else plan.w.extent
+    return _slices(plan) * plan.d.extent * plan.h.extent * along_w * -(-plan.c.extent // plan.c.tile)

@@ -14,7 +14,10 @@ from tessbed.sim.spec import to_mapping
 from tessbed.sim.stats import JobStats, Traffic
 
 SCHEMA_VERSION = 1
-ENGINE = "simpy"
+ENGINE_WORDS = {
+    "exact": "timing only, by recurrence: on ev74 no data moves, so there is no hash and nothing is verified",
+    "verify": "every ev74 job was timed by both engines, and every transfer and statistic compared",
+}
 OK, FAILED, FAULT, HAZARD = 0, 1, 3, 4
 EXIT_CODES = {"fault": FAULT, "lost": FAULT, "hang": FAULT, "hazard": HAZARD, "lifetime": HAZARD, "not_run": FAULT}
 
@@ -32,7 +35,8 @@ def document(run: Run) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "name": scenario.name,
         "verdict": "ok" if run.ok else "failed",
-        "engine": ENGINE,
+        "engine": run.engine,
+        **({"engine_note": run.instead} if run.instead else {}),
         "seed": scenario.seed,
         "device": to_mapping(scenario.device),
         "notices": run.notices,
@@ -53,14 +57,16 @@ def _job(entry: JobOutcome) -> dict[str, Any]:
 
 
 def _result(outcome: Outcome) -> dict[str, Any]:
+    judged = {} if outcome.timing_only else {"output_sha256": outcome.output_sha256, "verified": outcome.verified}
     result: dict[str, Any] = {
-        "output_sha256": outcome.output_sha256,
         "output_bytes": outcome.output_bytes,
-        "verified": outcome.verified,
+        **judged,
         "ticks": outcome.run.ticks if outcome.run and not outcome.trouble else None,
     }
     if outcome.expected_sha256 or outcome.expected_fault:
         result["as_expected"] = outcome.ok
+    if outcome.parted:
+        result["engines_part"] = outcome.parted
     if outcome.mismatch:
         result["mismatch"] = {"offset": outcome.mismatch.offset, "text": str(outcome.mismatch)}
     if outcome.trouble:
@@ -82,6 +88,17 @@ def _device_counts(stats: JobStats | None) -> dict[str, Any]:
         **{name: {"read": getattr(reads, name), "write": getattr(writes, name)} for name in names},
         "parts_ticks": dict(stats.parts) if stats else {},
         "counts": dict(stats.counts) if stats else {},
+        "timing": _timing(stats) if stats else {},
+    }
+
+
+def _timing(stats: JobStats) -> dict[str, Any]:
+    """Who was busy and who waited, ticks from the launch; a digest stands for the times of all its transfers."""
+    return {
+        "workers": [attrs.asdict(worker) for worker in stats.workers],
+        "pools": [attrs.asdict(pool) for pool in stats.pools],
+        "ports": [attrs.asdict(port) for port in stats.ports],
+        "digests": [{"worker": w, "kind": kind, **attrs.asdict(d)} for (w, kind), d in stats.digests.items()],
     }
 
 
@@ -91,10 +108,14 @@ def table(run: Run) -> list[str]:
     header = ("job", "op", "backend", "output bytes", "ticks", "job ticks", "bytes", "sha256")
     lines = [run.scenario.name, "", *aligned(header, rows, numbers=(3, 4, 5))]
     lines += ["", *_remarks(run)]
-    total, good = len(rows), sum(outcome.ok for outcome in run.outcomes)
-    words = f"{good} of {total} results as they must be, byte for byte"
-    verdict = f"ok: {words}" if run.ok else f"FAILED: {words}"
-    return [*lines, verdict]
+    return [*lines, f"{'ok' if run.ok else 'FAILED'}: {_verdict(run)}"]
+
+
+def _verdict(run: Run) -> str:
+    judged = [outcome.ok for outcome in run.outcomes if not outcome.timing_only]
+    timed = sum(outcome.timing_only for outcome in run.outcomes)
+    words = [f"{sum(judged)} of {len(judged)} results as they must be, byte for byte"] if judged else []
+    return "; ".join([*words, *([f"{timed} timed only, no byte of theirs moved"] if timed else [])])
 
 
 def _row(entry: JobOutcome, outcome: Outcome) -> tuple[str, ...]:
@@ -112,6 +133,8 @@ def _row(entry: JobOutcome, outcome: Outcome) -> tuple[str, ...]:
 
 
 def _judgement(outcome: Outcome) -> str:
+    if outcome.timing_only:
+        return "not moved"
     if outcome.trouble:
         return f"{outcome.trouble.status}{', as expected' * outcome.ok}"
     return "right" if outcome.ok else "WRONG" if outcome.mismatch else "unexpected"
@@ -121,6 +144,8 @@ def _remarks(run: Run) -> list[str]:
     """What the ticks are, and what went wrong, a line each."""
     mhz = run.scenario.device.clock_mhz
     lines = [f"ticks: the device's on ev74, modelled on a65; model ticks at {mhz} MHz, not calibrated on silicon"]
+    lines += [f"engine {run.engine}: {ENGINE_WORDS[run.engine]}"] if run.engine in ENGINE_WORDS else []
+    lines += [f"engine simpy: {run.instead}"] if run.instead else []
     for entry in run.jobs:
         for outcome in entry.outcomes:
             texts = [*complaints(outcome), *idle_faults(entry.job, outcome)]
@@ -149,6 +174,9 @@ def complaints(outcome: Outcome) -> list[str]:
     if outcome.trouble:
         return [f"{outcome.trouble.kind}: {outcome.trouble.text}"]
     texts = [str(outcome.mismatch)] if outcome.mismatch else []
+    texts += [outcome.parted] if outcome.parted else []
+    if outcome.timing_only:
+        return texts
     if outcome.expected_fault:
         texts.append(f"all bytes are right, the scenario expects {outcome.expected_fault}")
     elif outcome.expected_sha256 not in (None, outcome.output_sha256):

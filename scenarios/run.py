@@ -18,6 +18,8 @@ from tessbed.runtime.errors import JobFault, JobLost, LifetimeError, StateError
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios import backends, inputs
 from tessbed.scenarios.backends import BackendRun, Bytes
+from tessbed.scenarios.engines import difference
+from tessbed.scenarios.exact import ExactDevice, why_not
 from tessbed.scenarios.model import Geometry, Job, Scenario
 from tessbed.scenarios.oracle import Mismatch, OracleCase, verify
 from tessbed.sim.errors import HangError, HazardError
@@ -50,7 +52,10 @@ class Trouble:
 
 @attrs.frozen
 class Outcome:
-    """One job on one backend. `mismatch` is the first wrong byte; `run` has no output any more."""
+    """One job on one backend. `mismatch` is the first wrong byte; `run` has no output any more.
+
+    `timing_only`: no byte was moved, so none was judged. `parted` is where two engines disagreed.
+    """
 
     backend: str
     output_sha256: str | None
@@ -60,15 +65,19 @@ class Outcome:
     run: BackendRun | None
     trouble: Trouble | None = None
     expected_fault: str | None = None
+    timing_only: bool = False
+    parted: str | None = None
 
     @property
     def verified(self) -> bool:
         """True where the oracle has seen every byte and found it right."""
-        return self.trouble is None and self.mismatch is None
+        return self.trouble is None and self.mismatch is None and not self.timing_only
 
     @property
     def ok(self) -> bool:
         """As the scenario expects: verified, with the hash that it names, or failed in the way that it names."""
+        if self.timing_only or self.parted:
+            return self.parted is None
         if self.expected_fault:
             return self.trouble is not None and self.trouble.status == self.expected_fault
         return self.verified and self.expected_sha256 in (None, self.output_sha256)
@@ -84,11 +93,16 @@ class JobOutcome:
 
 @attrs.frozen
 class Run:
-    """A scenario and what came of it. `notices` counts the oddities that the runtime saw, by kind."""
+    """A scenario and what came of it. `notices` counts the oddities that the runtime saw, by kind.
+
+    `engine` is what timed the EV74 jobs, `instead` why it is not the one that was asked for.
+    """
 
     scenario: Scenario
     jobs: tuple[JobOutcome, ...]
     notices: dict[str, int]
+    engine: str = "simpy"
+    instead: str | None = None
 
     @property
     def outcomes(self) -> Iterator[Outcome]:
@@ -104,21 +118,34 @@ class Run:
 Progress = Callable[[Job, str], None]
 
 
-def run(scenario: Scenario, *, trace: bool = False, progress: Progress = lambda job, backend: None) -> Run:
+def run(
+    scenario: Scenario,
+    *,
+    engine: str = "simpy",
+    trace: bool = False,
+    progress: Progress = lambda job, backend: None,
+) -> Run:
     """Run every job on its backends; `progress` hears of each before it starts. `trace` keeps every DMA transfer.
 
     Raises BindingError, CapabilityError, MemoryError, OSError for what the caller must mend.
     """
+    instead = why_not(scenario) if engine != "simpy" else None
+    engine = "simpy" if instead else engine
+    exact = ExactDevice(scenario.device, trace or engine == "verify") if engine != "simpy" else None
     runtime = None
-    if any("ev74" in job.backends for job in scenario.jobs):
-        firmware = backends.image(scenario.firmware)
-        faults = planned_faults(scenario)
-        runtime = backends.ev74(scenario.device, firmware=firmware, seed=scenario.seed, trace=trace, faults=faults)
-    runner = Runner(scenario, runtime, progress)
+    if engine != "exact" and any("ev74" in job.backends for job in scenario.jobs):
+        runtime = _runtime(scenario, trace=trace or engine == "verify")
+    runner = Runner(scenario, runtime, progress, exact)
     jobs = tuple(runner.run(job) for job in scenario.jobs)
     if runtime and not runner.spoilt:
         runtime.close()
-    return Run(scenario, jobs, dict(sorted(runtime.scheduler.noted.items())) if runtime else {})
+    return Run(scenario, jobs, dict(sorted(runtime.scheduler.noted.items())) if runtime else {}, engine, instead)
+
+
+def _runtime(scenario: Scenario, *, trace: bool) -> Runtime:
+    """One runtime on one device for all EV74 jobs."""
+    firmware, faults = backends.image(scenario.firmware), planned_faults(scenario)
+    return backends.ev74(scenario.device, firmware=firmware, seed=scenario.seed, trace=trace, faults=faults)
 
 
 def planned_faults(scenario: Scenario) -> FaultPlan:
@@ -129,15 +156,21 @@ def planned_faults(scenario: Scenario) -> FaultPlan:
 
 @attrs.define
 class Runner:
-    """A scenario under way: the runtime that its EV74 jobs share, and what spoilt it."""
+    """A scenario under way: the runtime that its EV74 jobs share, and what spoilt it.
+
+    `exact` times those jobs, too, or in place of a runtime.
+    """
 
     scenario: Scenario
     runtime: Runtime | None
     progress: Progress
+    exact: ExactDevice | None = None
     spoilt: str | None = None
 
     def run(self, job: Job) -> JobOutcome:
         """The job on all its backends, with its input in memory once."""
+        if self.runtime is None and job.backends == ("ev74",):
+            return JobOutcome(job, (self._timed(job),))
         backends.check_room(job.name, job.plan)
         with ExitStack() as stack:
             lent: Buffer | None = None
@@ -148,6 +181,8 @@ class Runner:
             return JobOutcome(job, tuple(self._on(backend, job, source, lent) for backend in job.backends))
 
     def _on(self, backend: str, job: Job, source: Bytes, lent: Buffer | None) -> Outcome:
+        if backend == "ev74" and self.runtime is None:
+            return self._timed(job)
         self.progress(job, backend)
         if lent is None or self.runtime is None or backend == "a65":
             return judge(backend, job, source, backends.run_a65(job.plan, source, job.output_prefill))
@@ -165,7 +200,23 @@ class Runner:
                     self.runtime.reset()
                     self.runtime.settle(submitted)
                 return _troubled(job, trouble, backends.ran(submitted, NO_OUTPUT))
-            return judge(backend, job, source, backends.ran(submitted, taken.host))
+            return self._compared(judge(backend, job, source, backends.ran(submitted, taken.host)), job)
+
+    def _timed(self, job: Job) -> Outcome:
+        """The job's ticks, and no bytes."""
+        assert self.exact is not None
+        self.progress(job, "ev74")
+        result = self.exact.run(job)
+        done = BackendRun(NO_OUTPUT, result.device_ticks, result=result)
+        return Outcome("ev74", None, job.plan.output.required_bytes, None, None, done, timing_only=True)
+
+    def _compared(self, outcome: Outcome, job: Job) -> Outcome:
+        """The outcome, with where the exact engine disagrees."""
+        ran = outcome.run.result.stats if outcome.run and outcome.run.result else None
+        timed = self.exact.run(job).stats if self.exact else None
+        if ran is None or timed is None:
+            return outcome
+        return attrs.evolve(outcome, parted=difference(ran, timed))
 
 
 def judge(backend: str, job: Job, source: Bytes, done: BackendRun) -> Outcome:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from tessbed.scenarios.engines import ENGINES
 from tessbed.scenarios.library import load
 from tessbed.scenarios.model import Job, Scenario
 from tessbed.scenarios.report import document, exit_code, table
@@ -24,10 +25,23 @@ Exit code: 0 ok, 1 a check failed, 2 invalid input, 3 a device fault or hang, 4 
 @verb("run", HELP)
 @scenario_arguments
 @click.option("-o", "--output", metavar="DIR", type=click.Path(path_type=Path), help="Write the run folder.")
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="simpy",
+    show_default=True,
+    help="What times the EV74: events that move every byte, an exact recurrence that moves none, or both, compared.",
+)
 @json_option
 @quiet_option
 def command(
-    file: str, settings: tuple[str, ...], seed: int | None, output: Path | None, as_json: bool, quiet: bool
+    file: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    output: Path | None,
+    engine: str,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """The run's document or table on stdout; returns the exit code."""
     scenario = load(file, settings, seed)
@@ -37,7 +51,9 @@ def command(
 
         folder = RunFolder.open(output)
     began = perf_counter()
-    done = _watched(scenario, trace=folder is not None, quiet=quiet or as_json)
+    done = _watched(scenario, engine, trace=folder is not None, quiet=quiet or as_json)
+    if done.instead:
+        say(f"engine simpy, not {engine}: {done.instead}", quiet=quiet)
     if folder is not None:
         folder.write(done, perf_counter() - began)
         say(f"wrote {output}", quiet=quiet)
@@ -45,7 +61,7 @@ def command(
     return exit_code(done)
 
 
-def _watched(scenario: Scenario, *, trace: bool, quiet: bool) -> Run:
+def _watched(scenario: Scenario, engine: str, *, trace: bool, quiet: bool) -> Run:
     """Run with a progress bar, where a terminal watches and there is something to wait for."""
     steps = sum(len(job.backends) for job in scenario.jobs)
     shown = not quiet and steps > 1 and sys.stderr.isatty()
@@ -59,7 +75,7 @@ def _watched(scenario: Scenario, *, trace: bool, quiet: bool) -> Run:
                 bar.update(min(begun, 1), f"{job.name} on {backend}")
                 begun += 1
 
-        return run(scenario, trace=trace, progress=progress)
+        return run(scenario, engine=engine, trace=trace, progress=progress)
 
 
 def _label(item: Any) -> str | None:

@@ -48,6 +48,7 @@ bench: $(MADE)/test ## measure the A65 against numpy, and the simulator against 
 docs: $(MADE)/test ## write again what the documentation quotes from the product
 	@$(PY) -m tessbed.sim.docs
 	@$(PY) -m tessbed.kernels.ev74.docs
+	@$(PY) -m tessbed.scenarios.docs
 	@$(PY) -m tests.docs
 
 dist: $(MADE)/dist ## build the wheel and the source distribution, in dist/

@@ -1,8 +1,8 @@
 """Quoted output: a page of Markdown with every output that it shows replaced by what its examples really print.
 
 A `python` block runs, all of a page in one namespace; a `text` block right behind it holds what it prints. A `console`
-block has commands behind `$ `, each followed by what it prints. A `toml` block that begins with `# NAME` is a file of
-that name. The examples of a page share one folder, empty at first.
+block has commands behind `$ `, each followed by what it prints. A `toml` block that begins with `# file: NAME` is that
+file. The examples of a page share one folder, empty at first.
 """
 
 import contextlib
@@ -51,7 +51,7 @@ class Page:
         elif kind == "console":
             body = "".join(_answered(line[2:]) for line in body.splitlines() if line.startswith("$ "))
         elif kind == "toml":
-            Path(body.splitlines()[0].removeprefix("# ")).write_text(body)
+            Path(body.splitlines()[0].removeprefix("# file: ")).write_text(body)
         elif not self.text[self.printed_at : match.start()].strip() and self.printed_at >= 0:
             body = self.printed
         return f"```{kind}\n{body}```"
@@ -70,8 +70,8 @@ def _answered(command: str) -> str:
     shell = f'tessbed() {{ {python} -m tessbed "$@"; }}; {STANDS_FOR.get(command, command)}'
     environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
     done = subprocess.run(
-        ["/bin/sh", "-c", shell],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, check=False
+        ["/bin/sh", "-c", shell], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
     lines = [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
     return "\n".join([f"$ {command}", *lines, ""])

@@ -29,7 +29,9 @@ def test_a_command_that_sets_up_first_ends_in_what_stands_for_it(command):
 @pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path):
     """Every relative link of a page names a file of the repository, and a heading that is there."""
-    dead = [f"{target}#{anchor}" for target, anchor in LINK.findall(path.read_text()) if not _resolves(path, target, anchor)]
+    dead = [
+        f"{target}#{anchor}" for target, anchor in LINK.findall(path.read_text()) if not _resolves(path, target, anchor)
+    ]
     assert dead == []
 
 

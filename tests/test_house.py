@@ -1,0 +1,182 @@
+"""The house: its layout, its packages, its quick start, and what no file of it may hold."""
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import time
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import tessbed
+from tessbed.kernels import Op
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("firmware_models", "kernels", "runtime", "scenarios", "sim")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+BINARY = {".bin", ".npy", ".png"}
+
+# What a file must not name: a place on somebody's machine, a package registry, something left for later.
+UNWANTED = {
+    "a path of one machine": r"(?<![\w.])/(?:home|root|work|Users|tmp|opt)/\w",
+    "a registry": r"registry\.npmjs|files\.pythonhosted|pypi\.org/simple",
+    "something left for later": r"\b(?:TO[D]O|FIX[M]E|XX[X])\b",
+}
+
+
+def own_files() -> list[Path]:
+    """The repository's own files, also those not yet committed; all Python files and pages where there is no git."""
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return [path for room in (*ROOMS, "tests", "docs") for path in (ROOT / room).rglob("*.[pm][yd]")]
+    files = [ROOT / name for name in listed.split("\0") if name]
+    return [path for path in files if path.is_file() and not path.is_symlink()]
+
+
+def run(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """This Python with `arguments`; what it prints, on both streams."""
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=cwd, env=os.environ | environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",)], ids=" ".join)
+def test_the_quick_answers_load_no_heavy_library(arguments):
+    """`tessbed --version` and `--help` import neither numpy nor simpy."""
+    code = (
+        "import runpy, sys; sys.argv = ['tessbed', *sys.argv[1:]]\n"
+        "try: runpy.run_module('tessbed', run_name='__main__')\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print([name for name in ('numpy', 'simpy', 'click', 'attrs') if name in sys.modules])"
+    )
+    assert run("-c", code, *arguments).stdout.splitlines()[-1] == "[]"
+
+
+def test_the_version_comes_at_once():
+    """`tessbed --version` takes at most 100 ms more than Python itself, at its best of ten."""
+
+    def seconds(*arguments: str) -> float:
+        began = time.perf_counter()
+        assert run(*arguments).returncode == 0
+        return time.perf_counter() - began
+
+    bare, ours = zip(*((seconds("-c", ""), seconds("-m", "tessbed", "--version")) for _ in range(10)), strict=True)
+    assert min(ours) - min(bare) < 0.1
+
+
+def test_one_version_everywhere():
+    """The package, its metadata, the command line and the changelog name one version."""
+    latest = re.search(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert latest
+    assert latest[1] == tessbed.__version__ == PROJECT["project"]["version"]
+    assert run("-m", "tessbed", "--version").stdout == f"tessbed {tessbed.__version__}\n"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_are_real_folders_seen_through_links(room):
+    """Each room is a folder at the top, and `tessbed.ROOM` is that same folder."""
+    assert (ROOT / room).is_dir()
+    assert not (ROOT / room).is_symlink()
+    assert os.readlink(ROOT / "tessbed" / room) == f"../{room}"
+
+
+@pytest.mark.parametrize("op", [op.value for op in Op])
+def test_an_operation_has_the_same_name_in_every_room(op):
+    """Each operation is one file in each room that knows operations."""
+    rooms = ("kernels/ops", "kernels/a65", "kernels/ev74", "firmware_models")
+    assert [room for room in rooms if not (ROOT / room / f"{op}.py").is_file()] == []
+
+
+def test_every_module_says_its_one_job():
+    """The first line of each module of the product is a docstring, except in empty `__init__` modules."""
+    modules = [path for room in (*ROOMS, "tessbed") for path in (ROOT / room).rglob("*.py")]
+    silent = [path.relative_to(ROOT) for path in modules if path.stat().st_size and path.read_text()[:3] != '"""']
+    assert silent == []
+
+
+@pytest.mark.parametrize("kind", UNWANTED)
+def test_no_file_holds_what_it_must_not(kind):
+    """No file of the repository names a machine's paths, a registry, or something left for later."""
+    pattern = re.compile(UNWANTED[kind])
+    texts = {path: path.read_text() for path in own_files() if path.suffix not in BINARY}
+    assert [
+        f"{path.relative_to(ROOT)}: {hit[0]}" for path, text in texts.items() for hit in pattern.finditer(text)
+    ] == []
+
+
+def test_every_dependency_says_why():
+    """Each dependency in pyproject.toml has its reason beside it."""
+    text = (ROOT / "pyproject.toml").read_text()
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    needed = [*PROJECT["project"]["dependencies"], *(name for names in extras for name in names)]
+    assert [name for name in needed if not re.search(rf'"{re.escape(name)}"[\],]* *# \w', text)] == []
+
+
+def test_help_lists_every_target():
+    """`make help` explains each target that can be made by name."""
+    makefile = (ROOT / "Makefile").read_text()
+    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert phony
+    explained = re.findall(r"^([a-z]+):.*## \w", makefile, re.MULTILINE)
+    assert sorted(explained) == sorted(phony[1].split())
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    """An sdist of the repository's files, and a wheel that was built from that sdist without a C compiler."""
+    folder = tmp_path_factory.mktemp("packages")
+    clone, built = folder / "a clone", folder / "built"
+    for path in own_files():
+        target = clone / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+    for room in ROOMS:
+        (clone / "tessbed" / room).symlink_to(f"../{room}")
+    build = "import sys; from setuptools import build_meta; getattr(build_meta, 'build_' + sys.argv[1])(sys.argv[2])"
+    done = run("-c", build, "sdist", str(built), cwd=clone)
+    assert done.returncode == 0, done.stdout
+    [sdist] = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder / "unpacked", filter="data")
+    [source] = (folder / "unpacked").iterdir()
+    done = run("-c", build, "wheel", str(built), cwd=source, CC="false")
+    assert done.returncode == 0, done.stdout
+    [wheel] = built.glob("*.whl")
+    return sdist, wheel
+
+
+def test_the_wheel_holds_the_rooms_and_nothing_else(packages):
+    """A wheel holds every module and data file of the product below `tessbed/`, and no C source."""
+    _, wheel = packages
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    wanted = {
+        f"{'' if path.is_relative_to(ROOT / 'tessbed') else 'tessbed/'}{path.relative_to(ROOT).as_posix()}"
+        for path in own_files()
+        if path.relative_to(ROOT).parts[0] in (*ROOMS, "tessbed") and path.suffix not in (".c", ".h")
+    }
+    assert held == wanted
+
+
+def test_the_sdist_holds_the_c_sources(packages):
+    """An sdist holds what a build with a compiler needs."""
+    sdist, _ = packages
+    with tarfile.open(sdist) as archive:
+        held = {Path(name).name for name in archive.getnames()}
+    assert {path.name for path in (ROOT / "kernels" / "a65").glob("*.[ch]")} <= held
+
+
+def test_the_wheel_runs(packages, tmp_path):
+    """What a wheel holds is enough to run a scenario on both backends."""
+    _, wheel = packages
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    done = run("-m", "tessbed", "run", "documents-2x17", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert done.stdout.splitlines()[-1].startswith("ok: ")
+    assert run("-c", "import tessbed; print(tessbed.__file__)", cwd=tmp_path).stdout.startswith(str(tmp_path))

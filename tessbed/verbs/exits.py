@@ -23,15 +23,18 @@ CODES = {
     "SpecError": INVALID,
     "SubmitError": INVALID,
     "CapabilityError": INVALID,
-    "HeapExhausted": INVALID,
+    "CensusError": INVALID,
     "MemoryError": INVALID,
     "OSError": INVALID,
     "JobFault": FAULT,
     "JobLost": FAULT,
+    "JobCancelled": FAULT,
     "DeviceFault": FAULT,
+    "MemoryFault": FAULT,
     "HangError": FAULT,
     "HazardError": HAZARD,
     "LifetimeError": HAZARD,
+    "CoherencyError": HAZARD,
     "StateError": HAZARD,
 }
 
@@ -76,4 +79,4 @@ def words(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"error: {error.filename}: {error.strerror}" if error.filename else f"error: {error.strerror}"
-    return f"error: {error or type(error).__name__}"
+    return f"error: {str(error) or type(error).__name__}"

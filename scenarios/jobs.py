@@ -1,0 +1,135 @@
+"""Jobs: from the values of one [[jobs]] table to an admitted Job; what its keys say together is judged here.
+
+A mistake in one key does not hide those in others: what was blamed already is replaced by something harmless, and the
+rest goes before admission all the same.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from tessbed.kernels import ChannelStorage, Contiguous, DType, MlaCBlocked, MlaTiled, Op, Plan, Strided
+from tessbed.scenarios import inputs
+from tessbed.scenarios.admit import admit, representable
+from tessbed.scenarios.model import Geometry, InputSource, Job
+from tessbed.scenarios.problems import KeyPath
+from tessbed.scenarios.reader import Reader
+from tessbed.sim.faults import Fault
+from tessbed.sim.spec import DeviceSpec
+
+
+def job_of(reader: Reader, path: KeyPath, values: dict[str, Any], device: DeviceSpec, folder: Path) -> Job | None:
+    """The job whose keys stand at `path`, or None where something about it was blamed."""
+    if path in reader.spoilt:
+        return None
+    _together(reader, path, values)
+    backends = ("a65", "ev74") if values.get("backend") == "both" else (values.get("backend", "a65"),)
+    plan = _plan(reader, path, values, "ev74" in backends)
+    workers = values.get("workers")
+    if workers is not None and workers > device.workers:
+        reader.blame((*path, "workers"), f"got {workers}, wanted at most {device.workers}, the workers of the device")
+    source = _input_source(values.get("input") or {}, folder)
+    if plan is not None and reader.sound((*path, "input")) and (text := inputs.mistake(source, plan)):
+        reader.blame((*path, "input", "file"), text)
+    if plan is None or not reader.sound(path):
+        return None
+    return Job(
+        index=int(path[-1]),
+        name=values["name"],
+        geometry=_geometry(reader, path, values),
+        plan=plan,
+        backends=backends,
+        input=source,
+        output_prefill=values["output_prefill"],
+        workers=workers,
+        expected_sha256=(values["expect"] or {}).get("output_sha256"),
+        expected_fault=(values["expect"] or {}).get("fault"),
+        timeout_ticks=values["timeout_ticks"],
+        faults=tuple(Fault(**fault) for fault in values["faults"]),
+    )
+
+
+def _together(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
+    """Blame keys that contradict or miss each other."""
+    _one_layout(reader, path, values)
+    _fitting_the_op(reader, path, values)
+    given = values.get("input")
+    if given and reader.sound((*path, "input")) and (given["pattern"] is None) == (given["file"] is None):
+        what = "neither pattern nor file" if given["file"] is None else "pattern and file"
+        reader.blame((*path, "input"), f"got {what}, wanted one of them")
+
+
+def _one_layout(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
+    layouts = [name for name in ("tiled", "cblocked") if name not in values or values[name] is not None]
+    if not layouts:
+        here = reader.source.place(path)
+        reader.blame((*path, "tiled"), "missing, wanted tiled, or cblocked on detesscast", here)
+    elif len(layouts) == 2:
+        _blame_key(reader, (*path, "cblocked"), "got tiled and cblocked, wanted one of them")
+
+
+def _fitting_the_op(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
+    op = values.get("op")
+    target, fill = values.get("to"), values.get("int8_channel_padding")
+    if op == "detesscast" and "to" in values and target is None:
+        here = reader.source.place(path)
+        reader.blame((*path, "to"), 'missing, wanted "fp32" or "bf16": detesscast needs it', here)
+    elif op in ("tess", "detess") and target is not None:
+        text = f'got "{target}" on {op}, wanted no such key: only detesscast changes the scalar type'
+        _blame_key(reader, (*path, "to"), text)
+    if op in ("detess", "detesscast") and fill is not None:
+        text = f"got {fill} on {op}, wanted no such key: only tess writes padding"
+        _blame_key(reader, (*path, "int8_channel_padding"), text)
+
+
+def _blame_key(reader: Reader, path: KeyPath, text: str) -> None:
+    reader.blame(path, text, reader.source.key_place(path))
+
+
+def _plan(reader: Reader, path: KeyPath, values: dict[str, Any], ev74: bool) -> Plan | None:
+    """The admitted plan; mistakes of what can be judged are blamed even where other keys of the job are wrong."""
+    if not all(name in values for name in ("op", "shape")):
+        return None
+    plan, mistakes = admit(_geometry(reader, path, values))
+    if plan is not None and ev74:
+        unfit = representable(plan)
+        mistakes = [unfit] if unfit else []
+    spoilt = {keys[0] for keys, _ in mistakes if not reader.sound((*path, keys[0]))}
+    for keys, text in mistakes:
+        if keys[0] not in spoilt:
+            reader.blame((*path, *keys), text)
+    return None if mistakes else plan
+
+
+def _geometry(reader: Reader, path: KeyPath, values: dict[str, Any]) -> Geometry:
+    """What the job asks of admission, with something harmless in the place of what was blamed already."""
+    shape, op = tuple(values["shape"]), Op(values["op"])
+    dtype = DType(values.get("dtype", "bf16"))
+    linear = values.get("linear")
+    scalars_known = all(reader.sound((*path, name)) for name in ("dtype", "to"))
+    strided = linear if scalars_known and reader.sound((*path, "linear")) else None
+    target = values.get("to") or ("fp32" if op is Op.DETESSCAST else None)
+    fill_known = reader.sound((*path, "int8_channel_padding")) and reader.sound((*path, "dtype"))
+    return Geometry(
+        op=op,
+        dtype=dtype,
+        shape=shape,
+        tiled=_tiled(reader, path, values, len(shape)),
+        linear=Strided(strided["strides_bytes"]) if strided else Contiguous(),
+        to=DType(target) if target and op is Op.DETESSCAST else None,
+        int8_channel_padding=values.get("int8_channel_padding") if fill_known else 0 if dtype is DType.INT8 else None,
+    )
+
+
+def _tiled(reader: Reader, path: KeyPath, values: dict[str, Any], rank: int) -> MlaTiled | MlaCBlocked:
+    for name in ("cblocked", "tiled"):
+        found = values.get(name)
+        if found and reader.sound((*path, name)):
+            if name == "cblocked":
+                return MlaCBlocked(*found["tile"])
+            return MlaTiled(found["axes"], found["tile"], ChannelStorage(found["channels"]))
+    return MlaTiled((-1, -1, -1, rank - 1), (1, 1, 1, 1))
+
+
+def _input_source(values: dict[str, Any], folder: Path) -> InputSource:
+    written = values.get("file")
+    return InputSource(values.get("pattern"), folder / written if written else None, written)

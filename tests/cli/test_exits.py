@@ -1,0 +1,80 @@
+"""Exit codes: every error that can reach a person has one, by the name of a class that exists."""
+
+from importlib import import_module
+
+import pytest
+
+from tessbed.verbs.exits import CODES, code_of, words
+
+CLASSES = [
+    ("tessbed.scenarios.problems", "ScenarioError", 2),
+    ("tessbed.kernels.errors", "ContractError", 2),
+    ("tessbed.kernels.errors", "NotRepresentable", 2),
+    ("tessbed.kernels.errors", "BindingError", 2),
+    ("tessbed.kernels.ev74.packet", "PacketFault", 2),
+    ("tessbed.sim.errors", "SpecError", 2),
+    ("tessbed.runtime.errors", "SubmitError", 2),
+    ("tessbed.runtime.errors", "QueueFull", 2),
+    ("tessbed.runtime.errors", "GranuleConflict", 2),
+    ("tessbed.runtime.errors", "CapabilityError", 2),
+    ("tessbed.runtime.errors", "HeapExhausted", 2),
+    ("builtins", "MemoryError", 2),
+    ("builtins", "OSError", 2),
+    ("builtins", "PermissionError", 2),
+    ("tessbed.runtime.errors", "JobFault", 3),
+    ("tessbed.runtime.errors", "JobLost", 3),
+    ("tessbed.sim.errors", "DeviceFault", 3),
+    ("tessbed.sim.errors", "HangError", 3),
+    ("tessbed.sim.errors", "HazardError", 4),
+    ("tessbed.runtime.errors", "LifetimeError", 4),
+    ("tessbed.runtime.errors", "StateError", 4),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "code"), CLASSES, ids=[name for _, name, _ in CLASSES])
+def test_codes(module: str, name: str, code: int) -> None:
+    """The class has its code, through its bases where it is not named itself."""
+    kind = getattr(import_module(module), name)
+    assert code_of(kind.__new__(kind)) == code
+
+
+MODULES = (
+    "tessbed.kernels.errors",
+    "tessbed.kernels.ev74.packet",
+    "tessbed.sim.errors",
+    "tessbed.runtime.errors",
+    "tessbed.runtime.coherency",
+    "tessbed.scenarios.problems",
+    "tessbed.scenarios.census",
+)
+
+
+def test_every_error_has_a_code() -> None:
+    """The rooms raise no error of their own that ends in a traceback, and no code stands for a class that is gone."""
+    found = {
+        name: kind
+        for module in MODULES
+        for name, kind in vars(import_module(module)).items()
+        if isinstance(kind, type) and issubclass(kind, Exception) and kind.__module__ == module
+    }
+    assert [name for name, kind in found.items() if code_of(kind.__new__(kind)) is None] == []
+    assert set(CODES) <= {*found, "MemoryError", "OSError"}
+
+
+def test_a_bug_is_no_exit_code() -> None:
+    """An error of ours keeps its traceback."""
+    assert code_of(AssertionError()) is None
+    assert code_of(KeyError("x")) is None
+
+
+WORDS = [
+    (FileNotFoundError(2, "No such file or directory", "x.toml"), "error: x.toml: No such file or directory"),
+    (MemoryError(), "error: MemoryError"),
+    (ValueError("say\nmore"), "error: say\nmore"),
+]
+
+
+@pytest.mark.parametrize(("error", "line"), WORDS, ids=[line for _, line in WORDS])
+def test_words(error: Exception, line: str) -> None:
+    """An error's words are never empty."""
+    assert words(error) == line

@@ -15,11 +15,11 @@ class Reader:
 
     source: Source
     problems: list[Problem] = attrs.field(factory=list)
-    spoilt: set[KeyPath] = attrs.field(factory=set)
+    spoilt: list[KeyPath] = attrs.field(factory=list)
 
     def blame(self, path: KeyPath, text: str, place: Place | None = None) -> None:
         """Note a problem of the value at `path` (or at `place`, for its key)."""
-        self.spoilt.add(path)
+        self.spoilt.append(path)
         place = place or self.source.place(path)
         said = place.source in (f"--set {'.'.join(map(str, path))}", "--seed")
         self.problems.append(Problem(place, text if said else f"{path_text(path)}: {text}"))
@@ -40,7 +40,7 @@ class Reader:
             if key.name in values:
                 found[key.name] = self._value(here, values[key.name], key)
             elif key.name in misspelt:
-                self.spoilt.add(here)
+                self.spoilt.append(here)
             else:
                 found[key.name] = key.default
                 if key.required:

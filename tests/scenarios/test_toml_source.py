@@ -64,6 +64,25 @@ def test_values_are_those_of_tomllib() -> None:
     assert parse(TEXT, "f.toml").values["jobs"][1] == {"name": "π, then more", "faults": [{"worker": 1}]}
 
 
+LITERALS = [
+    "0xC3", "0o17", "0b11", "500_000", "+1", "-0", "1e3", "inf", "-nan", "1979-05-27", "1979-05-27T07:32:00Z",
+    "07:32:00", '"""a\nb"""', "'''a'''", '"\\u00e9"', "[ ]", "{ }", "[1, 2, ]", "[[1], [\n2 # x\n]]", "{ a.b = 1, 'c' = [{}] }",
+]  # fmt: skip
+
+
+def leaves(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """The paths of everything inside a value."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(leaf for step, inner in pairs for leaf in leaves(inner, (*path, step)))]
+
+
+@pytest.mark.parametrize("literal", LITERALS)
+def test_every_value_has_a_place(literal: str) -> None:
+    """Both parsers agree on every kind of value: nothing that tomllib reads is without a place, before or behind it."""
+    source = parse(f"a = {literal}\n[t . 'u']\nb = {literal}\n[[v]]\nc.d = 1\n[[v]]\n[v.w]\nx = 1\n", "f")
+    assert set(leaves(source.values)) == {(), ("t",), *source.places}
+
+
 SYNTAX = [
     ("name = ", "f:1:8: TOML syntax: Invalid value"),
     ("a = 1\nname = head", "f:2:8: TOML syntax: Invalid value; no TOML value: text needs quotes"),

@@ -50,6 +50,7 @@ class Allocator:
     heaps: dict[str, Heap]
     report: Callable[[Finding], None] | None = refuse
     _mappings: dict[Allocation, tuple[tuple[DeviceMemory, Mapping], ...]] = attrs.field(factory=dict, init=False)
+    _by_storage: dict[int, Allocation] = attrs.field(factory=dict, init=False)
     _parents: dict[Allocation, Allocation] = attrs.field(factory=dict, init=False)
     _heap_of: dict[Allocation, Heap] = attrs.field(factory=dict, init=False)
 
@@ -85,12 +86,16 @@ class Allocator:
         return Handle(allocation, view.offset, view.length)
 
     def adopt(self, handle: Handle, *, name: str = "", heap: str = "device") -> View:
-        """The exported view in this runtime: the same bytes. Close its `.buffer` when done with it."""
+        """The exported view in this runtime: the same bytes. Close its `.buffer` when done with it.
+
+        Storage that is here already keeps its address: two addresses for one byte would hide conflicts.
+        """
         allocation = handle.allocation
         if allocation.freed:
             raise LifetimeError(f"{allocation}: imported after it was freed")
-        if allocation in self._mappings:
-            return Buffer(allocation).view(handle.offset, handle.length)
+        known = self._by_storage.get(id(allocation.storage))
+        if known is not None:
+            return Buffer(known).view(handle.offset, handle.length)
         place = self._heap(heap)
         address = place.take(allocation.storage.size)
         label = name or allocation.name
@@ -130,12 +135,14 @@ class Allocator:
         allocation = Allocation(label, address, nbytes, storage, writable, bool(maps), caller(), self._free)
         self._mappings[allocation] = maps
         self._heap_of[allocation] = heap
+        self._by_storage[id(storage)] = allocation
         return Buffer(allocation)
 
     def _free(self, allocation: Allocation) -> None:
         for memory, mapping in self._mappings.pop(allocation):
             memory.unmap(mapping)
         self._heap_of.pop(allocation).give(allocation.address)
+        del self._by_storage[id(allocation.storage)]
         parent = self._parents.pop(allocation, None)
         if parent is not None:
             parent.drop(EXPORT)

@@ -8,7 +8,7 @@ the data, port ticks, data ticks, latency. docs/simulation.md has the formulas. 
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -32,6 +32,7 @@ class Descriptor(NamedTuple):
     scratch_pitch: int
 
 
+KEPT = 1024
 Shape = tuple[int, int, int, int]
 """A descriptor class: address modulo a page, rows, row_bytes, pitch."""
 
@@ -88,7 +89,7 @@ class Fold:
 
 @attrs.define(eq=False)
 class CostTable:
-    """Folds transfers for one spec, keeping each descriptor class that it has met."""
+    """Folds transfers for one spec, keeping the descriptor classes that it has met, KEPT of each sort at most."""
 
     spec: DeviceSpec
     _reads: dict[Shape, Fold] = attrs.field(factory=dict, init=False)
@@ -102,6 +103,7 @@ class CostTable:
         fold = self._reads.get(key)
         if fold is None:
             check_fields(self.spec, descriptor)
+            _make_room(self._reads)
             fold = self._reads[key] = _fold("read", self.spec, (price(self.spec, count_read(self.spec, key)),))
         return fold
 
@@ -111,6 +113,7 @@ class CostTable:
         key = (address % PAGE_BYTES, rows, row_bytes, pitch)
         fold = self._drains.get(key)
         if fold is None:
+            _make_room(self._drains)
             fold = self._drains[key] = self.chain((descriptor,))
         return fold
 
@@ -124,9 +127,16 @@ class CostTable:
             segment = known.get(key)
             if segment is None:
                 check_fields(self.spec, descriptor)
+                _make_room(known)
                 segment = known[key] = price(self.spec, count_write(self.spec, key))
             segments.append(segment)
         return _fold("write", self.spec, tuple(segments))
+
+
+def _make_room(known: dict[Shape, Any]) -> None:
+    """Forget everything when there is too much: long lives of ever new shapes must not fill the memory."""
+    if len(known) >= KEPT:
+        known.clear()
 
 
 @lru_cache(maxsize=64)

@@ -18,6 +18,7 @@ VERBS = {
     "disasm": ("tessbed.verbs.disasm", "show packets field by field"),
     "diff": ("tessbed.verbs.diff", "compare two packets field by field"),
     "verify": ("tessbed.verbs.verify", "judge packets as the firmware would; --census flips every bit"),
+    "soak": ("tessbed.verbs.soak", "run many random jobs with faults, and draw the balance"),
 }
 USAGE = "usage: tessbed VERB [ARGUMENTS]      tessbed VERB --help      tessbed --version"
 

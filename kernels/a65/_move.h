@@ -22,11 +22,12 @@ typedef struct Row {
     i64 tiled_step, linear_step; /* bytes between pixels */
     i64 channel_stride, width;   /* linear side: bytes between channels, bytes of a scalar */
     i64 group;                   /* pixels that one shuffle takes */
+    i64 groups, group_tiled, group_linear; /* groups of 16 channels to move with each pixel, bytes between them */
     vec table, last_table;       /* shuffles of a group, and of a group that ends sixteen bytes */
     vec keep, fill;              /* mask and bytes of the padded last group of 16 channels */
     duo pair;                    /* the group's shuffle, twice */
     duo spread;                  /* shuffles few channels into two padded planes */
-    int streams_out;             /* write past the caches */
+    int streams_out;             /* writes past the caches */
     u8 fill_byte;
     vec (*streams)[MAX_STREAMS]; /* shuffles from byte streams to pixels or back */
     const u8 *tiled_end, *linear_end;
@@ -203,24 +204,73 @@ static ALWAYS_INLINE void join_pixels(const Row *row, u8 *tiled, u8 *linear, i64
 static ALWAYS_INLINE void widen_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
     PIXELS widen_run(linear, tiled, tiled + plane, n);
 }
-/* Whole groups of 16 channels at an aligned address, past the caches: for outputs that would not stay in them. */
-static ALWAYS_INLINE void stream_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
-    PIXELS for (i64 i = 0; i < n; i += 16) {
+/* Past the caches: for outputs that would not stay in them, at addresses that are multiples of 16. */
+static inline void stream_duo(u8 *p, duo d) {
+    stream(p, low_of(d));
+    stream(p + 16, high_of(d));
+}
+static inline void stream_join16(u8 *words, duo planes) { stream_duo(words, join_words(planes)); }
+static inline void stream_widen16(u8 *out, duo planes) {
+    duo words = join_words(planes);
+    stream_duo(out, widen8(low_of(words)));
+    stream_duo(out + 32, widen8(high_of(words)));
+}
+#define GROUPS_OF_16 for (i64 i = 0; i < n; i += 16)
+static ALWAYS_INLINE void stream_pack_byte_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    (void)plane;
+    PIXELS GROUPS_OF_16 stream(tiled + i, load(linear + i));
+}
+static ALWAYS_INLINE void stream_unpack_byte_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    (void)plane;
+    PIXELS GROUPS_OF_16 stream(linear + i, load(tiled + i));
+}
+static ALWAYS_INLINE void stream_split_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    PIXELS GROUPS_OF_16 {
         duo planes = split_words(load_duo(linear + 2 * i));
         stream(tiled + i, low_of(planes));
         stream(tiled + plane + i, high_of(planes));
     }
 }
+static ALWAYS_INLINE void stream_join_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    PIXELS GROUPS_OF_16 stream_join16(linear + 2 * i, load_planes(tiled + i, tiled + plane + i));
+}
+static ALWAYS_INLINE void stream_widen_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
+    PIXELS GROUPS_OF_16 stream_widen16(linear + 4 * i, load_planes(tiled + i, tiled + plane + i));
+}
+
+/* Several groups of 16 channels a pixel, each in a tile or block of its own, but side by side on the linear side. */
+#define GROUPS for (i64 g = 0, t = 0, l = 0; g < row->groups; g++, t += row->group_tiled, l += row->group_linear)
+static void pack_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    PIXELS GROUPS store_duo(tiled + t, split_words(load_duo(linear + l)));
+}
+static void pack_byte_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    PIXELS GROUPS store(tiled + t, load(linear + l));
+}
+static void unpack_byte_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    if (row->streams_out) PIXELS GROUPS stream(linear + l, load(tiled + t));
+    else PIXELS GROUPS store(linear + l, load(tiled + t));
+}
+static void unpack_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    if (row->streams_out) PIXELS GROUPS stream_join16(linear + l, load_duo(tiled + t));
+    else PIXELS GROUPS join16(linear + l, load_duo(tiled + t));
+}
+static void widen_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    if (row->streams_out) PIXELS GROUPS stream_widen16(linear + l, load_duo(tiled + t));
+    else PIXELS GROUPS widen16(linear + l, load_duo(tiled + t));
+}
 
 static void pack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     i64 n = row->channels, whole = n & ~(i64)15;
     if (row->stored == n) {
-        BY_WIDTH(pack_byte_pixels)
+        if (row->streams_out) BY_WIDTH(stream_pack_byte_pixels)
+        else BY_WIDTH(pack_byte_pixels)
         return;
     }
     if (!whole)
         for (i64 wide = readable(linear, pixels, row->linear_step, 16, row->linear_end); wide > 0; wide--, pixels--) {
-            store(tiled, and_or(load(linear), row->keep, row->fill));
+            vec pixel = and_or(load(linear), row->keep, row->fill);
+            if (row->streams_out) stream(tiled, pixel);
+            else store(tiled, pixel);
             tiled += row->tiled_step;
             linear += row->linear_step;
         }
@@ -237,18 +287,21 @@ static void unpack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     tiled += p * row->tiled_step;
     linear += p * n;
     pixels -= p;
-    BY_WIDTH(unpack_byte_pixels)
+    if (row->streams_out) BY_WIDTH(stream_unpack_byte_pixels)
+    else BY_WIDTH(unpack_byte_pixels)
 }
 static void pack_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     i64 n = row->channels, whole = n & ~(i64)15, rest = n - whole, plane = row->plane;
     if (row->stored == n) {
-        if (row->streams_out) BY_WIDTH(stream_pixels)
+        if (row->streams_out) BY_WIDTH(stream_split_pixels)
         else BY_WIDTH(split_pixels)
         return;
     }
     if (n <= 8 && plane == 16)
         for (i64 wide = readable(linear, pixels, row->linear_step, 16, row->linear_end); wide > 0; wide--, pixels--) {
-            store_duo(tiled, spread(load(linear), row->spread));
+            duo pixel = spread(load(linear), row->spread);
+            if (row->streams_out) stream_duo(tiled, pixel);
+            else store_duo(tiled, pixel);
             tiled += row->tiled_step;
             linear += row->linear_step;
         }
@@ -277,14 +330,16 @@ static void unpack_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     tiled += done * row->tiled_step;
     linear += done * row->linear_step;
     pixels -= done;
-    BY_WIDTH(join_pixels)
+    if (row->streams_out) BY_WIDTH(stream_join_pixels)
+    else BY_WIDTH(join_pixels)
 }
 static void widen_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     i64 done = join_over(row, tiled, linear, pixels);
     tiled += done * row->tiled_step;
     linear += done * row->linear_step;
     pixels -= done;
-    BY_WIDTH(widen_pixels)
+    if (row->streams_out) BY_WIDTH(stream_widen_pixels)
+    else BY_WIDTH(widen_pixels)
 }
 
 /* Everything else, scalar by scalar. */
@@ -443,6 +498,7 @@ static void unpack_streams(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
 typedef struct Movers {
     const char *name;
     RowMover *pack_same, *unpack_same, *pack_cross, *unpack_cross, *widen_cross, *pack_bytes, *unpack_bytes;
+    RowMover *pack_byte_groups, *unpack_byte_groups, *pack_groups, *unpack_groups, *widen_groups;
     RowMover *pack_words, *unpack_words, *widen_words, *pack_transposed_bytes, *pack_transposed_words;
     RowMover *unpack_transposed_bytes, *unpack_transposed_words, *pack_streams, *unpack_streams;
     RowMover *pack_scalars, *unpack_scalars;
@@ -450,8 +506,8 @@ typedef struct Movers {
 
 #define MOVERS(name)                                                                                                   \
     {                                                                                                                  \
-        name, pack_same, unpack_same, pack_cross, unpack_cross, widen_cross, pack_bytes, unpack_bytes, pack_words,     \
-            unpack_words, widen_words, pack_transposed_bytes, pack_transposed_words, unpack_transposed_bytes,          \
+        name, pack_same, unpack_same, pack_cross, unpack_cross, widen_cross, pack_bytes, unpack_bytes,                 \
+            pack_byte_groups, unpack_byte_groups, pack_groups, unpack_groups, widen_groups, pack_words, unpack_words, widen_words, pack_transposed_bytes, pack_transposed_words, unpack_transposed_bytes,          \
             unpack_transposed_words, pack_streams, unpack_streams, pack_scalars, unpack_scalars                        \
     }
 

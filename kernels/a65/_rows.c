@@ -16,10 +16,12 @@
 
 extern const Movers *tessbed_wide_movers; /* of _rows_avx2.c; NULL where they can not run */
 static const Movers base_movers = MOVERS(VEC_NAME);
+#define STREAM_BYTES ((i64)3 << 20) /* an output of this size does not stay in the caches */
 static const Movers *movers = &base_movers;
+static i64 stream_bytes = STREAM_BYTES;
 
 #define MAX_LOOPS 16
-#define STREAM_BYTES ((i64)24 << 20) /* a tiled output of this size does not stay in the caches */
+#define MOST_GROUPS 16 /* as many streams as a CPU follows */
 
 typedef struct Loop { i64 count, tiled, linear; } Loop;
 
@@ -105,6 +107,8 @@ static RowMover *choose_scattered(const Row *row, int packs) {
 
 static RowMover *choose_mover(Nest *nest, int packs, i64 tiled_width) {
     Row *row = &nest->row;
+    if (row->groups > 1 && row->width == 1) return packs ? movers->pack_byte_groups : movers->unpack_byte_groups;
+    if (row->groups > 1) return packs ? movers->pack_groups : row->width == 4 ? movers->widen_groups : movers->unpack_groups;
     i64 n = row->channels, compact = row->tiled_step == n * tiled_width;
     if (n > 1 && row->channel_stride != row->width) {
         if (compact && row->tiled_step <= MAX_STREAMS && row->linear_step == row->width)
@@ -135,6 +139,17 @@ static void prefer_contiguous(Nest *nest, i64 width) {
         }
 }
 
+/* Worth it where whole cache lines are written one after the other: tiles always are, pixels where they are dense. */
+static int streams_out(const Program *program, const Row *row, uintptr_t linear) {
+    i64 pixel = row->groups * row->channels * row->width;
+    if (program->packs) return program->tiled_bytes >= stream_bytes && row->stored % 16 == 0;
+    if (row->channels % 16) return 0;
+    if (program->linear_bytes < stream_bytes || pixel % 64 || pixel != row->linear_step) return 0;
+    i64 steps = (i64)(linear % 16) | program->strides[1] | program->strides[2] | program->strides[3];
+    for (i64 i = 0; i < program->outer; i++) steps |= ((const Loop *)(program + 1))[i].linear;
+    return steps % 16 == 0;
+}
+
 static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 stored, i64 plane, const u8 *ends[2]) {
     Row *row = &nest->row;
     if (channels > 1 && program->strides[0] != program->width) prefer_contiguous(nest, program->width);
@@ -149,10 +164,23 @@ static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 st
     row->width = program->width;
     row->tiled_end = ends[0];
     row->linear_end = ends[1];
-    row->streams_out = program->tiled_bytes >= STREAM_BYTES && channels % 16 == 0;
+    row->streams_out = streams_out(program, row, (uintptr_t)(ends[1] - program->linear_bytes));
     set_padding(row, (u8)program->fill);
     row->streams = NULL;
     nest->mover = choose_mover(nest, program->packs != 0, program->tiled_width);
+}
+
+/* Groups of 16 channels that lie in tiles or blocks of their own, but side by side on the linear side. */
+static Loop channel_groups(const Program *program, const Tiles *t, i64 pixels) {
+    if (program->cblocked && t->extents[0] >= 32)
+        return (Loop){t->extents[0] / 16, pixels * 32, 16 * program->strides[0]};
+    return (Loop){t->counts[0], t->tiled_steps[0], t->linear_steps[0]};
+}
+
+static int moves_groups(const Program *program, i64 channels, i64 block, Loop groups) {
+    if (program->packs && program->tiled_bytes >= stream_bytes) return 0; /* one tile after the other streams better */
+    return channels == 16 && block == 16 && program->strides[0] == program->width && groups.count > 1 &&
+           groups.count <= MOST_GROUPS;
 }
 
 /* The nests of one channel part: one for pixel-major tiles, up to two for channel blocks. Returns how many. */
@@ -160,21 +188,28 @@ static int make_nests(const Program *program, const Tiles *t, const Loop *around
     i64 block = program->cblocked ? 16 : t->stored, pixel = block * program->tiled_width;
     i64 depth = t->extents[1], height = t->extents[2], width = t->extents[3], pixels = depth * height * width;
     i64 full = program->cblocked ? t->extents[0] / 16 : 1, rest = program->cblocked ? t->extents[0] % 16 : 0;
+    Loop groups = channel_groups(program, t, pixels), tail_groups = {1, 0, 0};
     int made = 0;
     for (int tail = 0; tail < 2; tail++) {
-        i64 groups = tail ? rest > 0 : full, first = tail ? full : 0;
-        i64 channels = !program->cblocked ? t->extents[0] : tail ? rest : 16;
-        if (!groups) continue;
+        i64 first = tail ? full : 0, channels = !program->cblocked ? t->extents[0] : tail ? rest : 16;
+        if (tail ? !rest : !full) continue;
+        Loop group = program->cblocked && tail ? tail_groups : groups;
+        int inner = moves_groups(program, channels, block, group);
         Nest *one = nest + made++;
         memcpy(one->loop, around, (size_t)n * sizeof(Loop));
         one->loops = n;
         one->tiled = first * pixels * pixel;
         one->linear = first * 16 * program->strides[0];
-        add_loop(one->loop, &one->loops, t->counts[0], t->tiled_steps[0], t->linear_steps[0]);
+        int of_tiles = group.count == t->counts[0] && group.tiled == t->tiled_steps[0];
+        if (!of_tiles) add_loop(one->loop, &one->loops, t->counts[0], t->tiled_steps[0], t->linear_steps[0]);
+        else if (!inner) add_loop(one->loop, &one->loops, group.count, group.tiled, group.linear);
         add_loop(one->loop, &one->loops, depth, height * width * pixel, program->strides[1]);
         add_loop(one->loop, &one->loops, height, width * pixel, program->strides[2]);
         add_loop(one->loop, &one->loops, width, pixel, program->strides[3]);
-        add_loop(one->loop, &one->loops, groups, pixels * pixel, 16 * program->strides[0]);
+        if (!of_tiles && !inner) add_loop(one->loop, &one->loops, group.count, group.tiled, group.linear);
+        one->row.groups = inner ? group.count : 1;
+        one->row.group_tiled = group.tiled;
+        one->row.group_linear = group.linear;
         finish_nest(program, one, channels, block, block, ends);
     }
     return made;
@@ -373,11 +408,13 @@ static PyObject *rows_span(PyObject *module, PyObject *object) {
 
 static PyObject *rows_select(PyObject *module, PyObject *args) {
     const char *name;
+    long long bytes = STREAM_BYTES;
     (void)module;
-    if (!PyArg_ParseTuple(args, "s:select", &name)) return NULL;
+    if (!PyArg_ParseTuple(args, "s|L:select", &name, &bytes)) return NULL;
     if (tessbed_wide_movers && !strcmp(name, tessbed_wide_movers->name)) movers = tessbed_wide_movers;
     else if (!strcmp(name, base_movers.name)) movers = &base_movers;
     else return PyErr_Format(PyExc_ValueError, "no %s rows in this build, or not on this CPU", name);
+    stream_bytes = bytes;
     Py_RETURN_NONE;
 }
 
@@ -392,7 +429,7 @@ static PyMethodDef METHODS[] = {
     {"attempt", rows_attempt, METH_VARARGS,
      "attempt(program, inputs, outputs): executes it if both views are surely right; whether it did."},
     {"span", rows_span, METH_O, "span(buffer): (address, bytes, read-only) of contiguous storage."},
-    {"select", rows_select, METH_VARARGS, "select(name): uses these vector instructions from now on."},
+    {"select", rows_select, METH_VARARGS, "select(name, stream_bytes=3 MiB): uses these vector instructions, streams such outputs, from now on."},
     {"selected", rows_selected, METH_NOARGS, "selected(): the vector instructions in use."},
     {NULL, NULL, 0, NULL},
 };

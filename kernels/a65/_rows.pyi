@@ -11,8 +11,11 @@ def attempt(program: bytes, inputs: object, outputs: object, /) -> bool:
 def span(buffer: object, /) -> tuple[int, int, bool]:
     """Address, bytes and whether read-only, of contiguous storage."""
 
-def select(name: str, /) -> None:
-    """Uses one of VECTORS from now on, in all threads; ValueError for another name."""
+def select(name: str, stream_bytes: int = ..., /) -> None:
+    """Uses one of VECTORS from now on, in all threads; outputs of `stream_bytes` are written past the caches.
+
+    ValueError for another name.
+    """
 
 def selected() -> str:
     """The vector instructions in use."""

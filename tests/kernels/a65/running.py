@@ -20,22 +20,25 @@ GUARD_BYTES = 64
 
 
 def engines() -> tuple[str, ...]:
-    """numpy, and the native rows once for each kind of vectors that this machine can run."""
+    """numpy, the native rows for each kind of vectors that this machine can run, and for the last with streaming.
+
+    Streaming stores are for large outputs; here every output gets them, since the literal oracle is for small ones.
+    """
     if native_rows.missing:
         return ("numpy",)
     rows = import_module("tessbed.kernels.a65._rows")
-    return ("numpy", *(f"native {vectors}" for vectors in rows.VECTORS))
+    return ("numpy", *(f"native {vectors}" for vectors in rows.VECTORS), f"native {rows.VECTORS[-1]} streaming")
 
 
 @contextmanager
 def using(name: str) -> Iterator[None]:
     """Makes `prepare` choose this engine."""
-    kind, _, vectors = name.partition(" ")
+    kind, vectors, streaming, *_ = (*name.split(), "", "")
     before, selected = os.environ.get(engine.VARIABLE), native_rows.vectors()
     os.environ[engine.VARIABLE] = kind
     try:
         if vectors:
-            import_module("tessbed.kernels.a65._rows").select(vectors)
+            import_module("tessbed.kernels.a65._rows").select(vectors, *([0] if streaming else []))
         yield
     finally:
         if vectors:

@@ -242,11 +242,11 @@ def test_engine_report(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @by_engine
-def test_stride_gaps_and_phases_of_large_rows(name: str) -> None:
+def test_large_outputs(name: str) -> None:
     """A tensor past the size that native rows stream out is right, in one direction and the other."""
-    shape = (512, 512, 32)
+    shape = (256, 256, 32)
     for op in ("tess", "detess"):
-        geometry = Geometry(op, shape, "bf16", (-1, 0, 1, 2), (1, 16, 512, 32))
+        geometry = Geometry(op, shape, "bf16", (-1, 0, 1, 2), (1, 16, 256, 32))
         with using(name):
             prepared = prepared_for(geometry)
         words = np.arange(shape[0] * shape[1] * shape[2], dtype=np.uint32).astype(np.uint16).reshape(shape)

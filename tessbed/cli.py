@@ -19,6 +19,7 @@ VERBS = {
     "diff": ("tessbed.verbs.diff", "compare two packets field by field"),
     "verify": ("tessbed.verbs.verify", "judge packets as the firmware would; --census flips every bit"),
     "soak": ("tessbed.verbs.soak", "run many random jobs with faults, and draw the balance"),
+    "explain": ("tessbed.verbs.explain", "tell where every tick of an EV74 job went"),
 }
 USAGE = "usage: tessbed VERB [ARGUMENTS]      tessbed VERB --help      tessbed --version"
 

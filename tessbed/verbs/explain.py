@@ -1,0 +1,49 @@
+"""`tessbed explain`: where every tick of the makespan went."""
+
+import json
+from pathlib import Path
+
+import click
+
+from tessbed.scenarios.library import load
+from tessbed.scenarios.study import explain
+from tessbed.scenarios.study.measure import measure
+from tessbed.verbs.options import command as verb
+from tessbed.verbs.options import json_option, quiet_option, scenario_arguments
+from tessbed.verbs.study import engine_option, plot_option, say_engine
+
+HELP = """Tell where every tick of each EV74 job of SCENARIO went: the resource, the reason, the class of tiles.
+
+The ticks sum exactly to the makespan. An account of this run, not a prediction of another."""
+
+
+@verb("explain", HELP)
+@scenario_arguments
+@click.option("--top", type=click.IntRange(1), default=12, show_default=True, help="Show so many terms of a job.")
+@engine_option
+@plot_option
+@json_option
+@quiet_option
+def command(
+    file: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    top: int,
+    engine: str,
+    plot: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """The account on stdout."""
+    measured = measure(load(file, settings, seed), engine)
+    say_engine(measured, engine, quiet=quiet)
+    told = explain.document(measured)
+    if plot is not None:
+        from tessbed.scenarios.study.plot import stacked
+
+        stacked(plot, told)
+    if as_json:
+        click.echo(json.dumps(told, indent=2))
+        return
+    for line in explain.lines(told, top):
+        click.echo(line)

@@ -3,6 +3,7 @@
 Everything is drawn from the seed and happens in simulated time, so a world repeats exactly.
 """
 
+import gc
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -75,6 +76,7 @@ class World:
                 self.account.problems += audit(self.runtime)
             if self.account.jobs // REPORT_JOBS != before // REPORT_JOBS:
                 progress(self.account.jobs)
+                self._weigh()
         self._close()
         progress(self.account.jobs)
         return self.account
@@ -103,13 +105,17 @@ class World:
         late = ", late" if job.late else ""
         self.account.endings[f"{job.state.value}: {job.outcome}{late}"] += 1
         self._hash.update(f"{job.cookie} {job.outcome} {job.final_tick}\n".encode())
-        if self.account.jobs == min(WARM_JOBS, self.wanted):
+
+    def _weigh(self) -> None:
+        """Collect garbage, so that memory does not depend on the collector's mood, and look at what is resident."""
+        gc.collect()
+        if self.account.jobs >= min(WARM_JOBS, self.wanted):
             self._rss.append(resident_bytes())
 
     def _close(self) -> None:
         for client in self.clients:
             client.process.exit()
-        self._rss.append(resident_bytes())
+        self._weigh()
         account, scheduler = self.account, self.runtime.scheduler
         account.problems += [f"leaked: {leak}" for leak in self.runtime.close()]
         account.problems += [f"never final: {job}" for job in self.open.values()]
@@ -119,7 +125,7 @@ class World:
         account.problems += [f"still mapped: {m.name}" for d in self.runtime.devices for m in d.memory.mappings]
         account.notices, account.resets = scheduler.noted, self.runtime.recovery.resets
         account.ticks, account.digest = self.runtime.now, self._hash.hexdigest()
-        account.rss_bytes = (self._rss[0], self._rss[-1])
+        account.rss_bytes = (self._rss[0], max(self._rss))
 
     def _device(self, index: int, env: Environment) -> Device:
         faults = fault_plan(self.profile, self.seed, index)

@@ -1,15 +1,11 @@
 """The table of job states: complete, and the only way from one state to another."""
 
-from pathlib import Path
-
 import pytest
 
 from tessbed.runtime import Job, Move, State, StateError
 from tessbed.runtime.queues import Queue
 from tessbed.runtime.spans import Footprint
-from tessbed.runtime.states import FINAL, NEXT, ON_DEVICE, TABLE, diagram, table
-
-PAGE = Path(__file__).parents[2] / "docs" / "runtime.md"
+from tessbed.runtime.states import FINAL, NEXT, ON_DEVICE, TABLE
 
 
 def path_to(goal: State) -> list[Move]:
@@ -71,10 +67,3 @@ def test_nothing_but_a_move_changes_a_state() -> None:
     """The state can not be assigned."""
     with pytest.raises(AttributeError):
         job_in(State.BOUND).state = State.RETIRED  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def test_the_page_shows_this_table() -> None:
-    """The diagram and the table of docs/runtime.md are drawn from the code."""
-    text = PAGE.read_text(encoding="utf-8")
-    assert f"```mermaid\n{diagram()}\n```" in text
-    assert table() in text

@@ -1,0 +1,48 @@
+"""docs/runtime.md: its examples run, its tables and its diagram are the code's own."""
+
+import io
+import re
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from tessbed.runtime.audit import ENDING, RULES
+from tessbed.runtime.coherency import FINDINGS
+from tessbed.runtime.scheduler import NOTICES
+from tessbed.runtime.states import diagram, table
+
+PAGE = Path(__file__).parents[2] / "docs" / "runtime.md"
+EXAMPLE = re.compile(r"```python\n(?P<code>.*?)```\n\n```text\n(?P<output>.*?)```", re.DOTALL)
+
+
+def test_the_examples_print_what_the_page_says() -> None:
+    """All examples, run one after the other in one namespace, print exactly the blocks behind them."""
+    namespace: dict[str, object] = {}
+    examples = list(EXAMPLE.finditer(PAGE.read_text(encoding="utf-8")))
+    assert len(examples) >= 4
+    for example in examples:
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exec(compile(example["code"], PAGE.name, "exec"), namespace)
+        assert printed.getvalue() == example["output"]
+
+
+def test_the_page_shows_the_table_of_states() -> None:
+    """The diagram and the table are drawn from the code."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert f"```mermaid\n{diagram()}\n```" in text
+    assert table() in text
+
+
+@pytest.mark.parametrize("rows", [FINDINGS, NOTICES], ids=["findings", "notices"])
+def test_the_page_shows_every_row(rows: dict[str, str]) -> None:
+    """Findings of the checker and notices of the scheduler stand there in their own words."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert all(f"| `{name}` | {meaning} |" in text for name, meaning in rows.items())
+
+
+def test_the_page_shows_every_rule_of_the_audit() -> None:
+    """Each rule stands there with its own first line."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert all(f"| `{name}` | {check.__doc__} |" in text for name, check in [*RULES.items(), *ENDING.items()])

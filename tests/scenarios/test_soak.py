@@ -1,0 +1,107 @@
+"""Soaks: balanced under every fault profile, the same account every time, and not blind."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tessbed.runtime.submission import Submitter
+from tessbed.scenarios.library import load
+from tessbed.scenarios.soak import run_soak
+from tessbed.scenarios.soak_faults import PROFILES, fault_plan
+from tessbed.sim.faults import KINDS
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_account_balances(profile: str) -> None:
+    """Each job has one final state, nothing leaks, and every output that was reported done is right."""
+    report = run_soak(load("soak"), 160, profile, 7)
+    told = report.document()
+    assert told["problems"] == []
+    assert told["jobs"] == sum(told["endings"].values()) == 160
+    good = sum(count for ending, count in told["endings"].items() if ending.startswith("retired: ok"))
+    assert told["checked_outputs"] == good > 120
+    odd = [ending for ending in told["endings"] if ending not in ("retired: ok", "cancelled: cancelled")]
+    assert bool(odd or told["notices"] or told["resets"]) == (profile != "none")
+
+
+def test_the_same_seed_gives_the_same_account() -> None:
+    """Two soaks of one seed are equal to the last tick; another seed is another life."""
+    first, again, other = (run_soak(load("soak"), 80, "all", seed).document() for seed in (3, 3, 4))
+    assert first == again
+    assert first["digests"] != other["digests"]
+
+
+def test_all_faults_come() -> None:
+    """The profile of all faults has every kind of the device's table, at the rates that it names."""
+    plan, jobs = fault_plan("all", 1, 0), 40_000
+    struck = [fault.kind for number in range(jobs) for fault in plan(number)]
+    assert set(struck) == set(KINDS) == set(PROFILES["all"])
+    for kind, rate in PROFILES["all"].items():
+        wanted = rate * jobs // 10_000
+        assert abs(struck.count(kind) - wanted) < 5 * wanted**0.5
+
+
+def test_progress_tells_how_many_are_final() -> None:
+    """Progress grows and ends at the number of jobs."""
+    heard: list[int] = []
+    run_soak(load("soak"), 300, "none", 1, progress=heard.append)
+    assert heard == sorted(heard)
+    assert heard[-1] == 300
+    assert len(heard) >= 2
+
+
+def test_a_soak_is_not_blind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A runtime that lets owners go at submission fails its soak, by the audit's rules."""
+    honest = Submitter.submit
+
+    def submit(self: Submitter, *args, **options):
+        job = honest(self, *args, **options)
+        job.owners.release()
+        return job
+
+    monkeypatch.setattr(Submitter, "submit", submit)
+    report = run_soak(load("soak"), 60, "none", 1)
+    assert not report.ok
+    assert {"owners_held"} <= {problem.split(":")[0] for problem in report.problems}
+
+
+@pytest.mark.parametrize(
+    ("jobs", "profile", "words"),
+    [(0, "all", "got 0 jobs"), (1, "gremlins", "'gremlins', wanted one of none, completions")],
+    ids=["no jobs", "no profile"],
+)
+def test_senseless_requests_are_refused(jobs: int, profile: str, words: str) -> None:
+    """A soak of nothing, or with an unknown profile, is an error that says what is wanted."""
+    with pytest.raises(ValueError, match=words):
+        run_soak(load("soak"), jobs, profile, 1)
+    with pytest.raises(ValueError, match="nothing to soak"):
+        run_soak(load("soak", ["jobs.*.backend=a65"]), 1, "none", 1)
+
+
+def test_the_verb_prints_an_account() -> None:
+    """`tessbed soak --json` gives the document and exit code 0; talk goes to stderr."""
+    command = [sys.executable, "-m", "tessbed", "soak", "soak", "--jobs", "40", "--seed", "5", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert (told["schema_version"], told["verdict"], told["jobs"], told["seed"]) == (1, "ok", 40, 5)
+
+
+def test_the_verb_refuses_what_has_no_job_for_the_device() -> None:
+    """A scenario without an EV74 tensor is a usage error, exit code 2, in one line."""
+    command = [sys.executable, "-m", "tessbed", "soak", "soak", "--set", "jobs.*.backend=a65"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "nothing to soak" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_jobs() -> None:
+    """A hundred thousand jobs with all faults balance in two processes, within 5 % of the warm memory."""
+    report = run_soak(load("soak"), 100_000, "all", 1)
+    assert report.problems == ()
+    assert report.document()["jobs"] == 100_000
+    assert report.rss_growth_percent <= 5

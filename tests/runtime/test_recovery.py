@@ -120,14 +120,13 @@ def test_a_very_late_record_frees_a_quarantined_job() -> None:
     assert runtime.wait(job).outcome == "ok"
 
 
-@pytest.mark.parametrize(
-    ("fault", "status"), [(Fault("dma_error"), "dma_error"), (Fault("worker_died"), "worker_died")], ids=str
-)
-def test_device_trouble_reaches_the_caller_by_name(fault: Fault, status: str) -> None:
-    """A DMA error and a dead worker end the job with a record that says so; the next job runs."""
-    runtime = faulty(fault)
+@pytest.mark.parametrize("transfer", range(3))
+@pytest.mark.parametrize("kind", ["dma_error", "worker_died"])
+def test_device_trouble_reaches_the_caller_by_name(kind: str, transfer: int) -> None:
+    """A DMA error and a dead worker, at any transfer, end the job with a record that says so; the next job runs."""
+    runtime = faulty(Fault(kind, transfer=transfer))
     source, target = filled(runtime)
-    with pytest.raises(JobFault, match=f"the device reports {status}"):
+    with pytest.raises(JobFault, match=f"the device reports {kind}"):
         runtime.run(small_plan(), [source], [target])
     assert runtime.run(small_plan(), [source], [target]).outcome == "ok"
 

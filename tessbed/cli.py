@@ -20,6 +20,9 @@ VERBS = {
     "verify": ("tessbed.verbs.verify", "judge packets as the firmware would; --census flips every bit"),
     "soak": ("tessbed.verbs.soak", "run many random jobs with faults, and draw the balance"),
     "explain": ("tessbed.verbs.explain", "tell where every tick of an EV74 job went"),
+    "bound": ("tessbed.verbs.bound", "print certified lower bounds of an EV74 job, and the gap to them"),
+    "advise": ("tessbed.verbs.advise", "tell how many workers pay off, and why"),
+    "whatif": ("tessbed.verbs.whatif", "re-run with each device parameter worse and better, ranked"),
 }
 USAGE = "usage: tessbed VERB [ARGUMENTS]      tessbed VERB --help      tessbed --version"
 

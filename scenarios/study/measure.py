@@ -1,5 +1,7 @@
 """Measure: the EV74 jobs of a scenario and what an engine counted of each; what every study starts from."""
 
+from typing import Any
+
 import attrs
 
 from tessbed.firmware_models.geometry import Geometry
@@ -7,7 +9,7 @@ from tessbed.kernels.ev74.packet import decode
 from tessbed.scenarios.model import Job, Scenario
 from tessbed.scenarios.problems import Place, Problem, ScenarioError
 from tessbed.scenarios.run import run
-from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.spec import DeviceSpec, override
 from tessbed.sim.stats import JobStats
 
 
@@ -37,6 +39,11 @@ class Measurement:
         return sum(measured.stats.device_ticks for measured in self.jobs)
 
 
+def on_device(scenario: Scenario, **changes: Any) -> Scenario:
+    """The scenario on a device with nested `changes`. Raises SpecError for what can not be."""
+    return attrs.evolve(scenario, device=override(scenario.device, changes))
+
+
 def studied(scenario: Scenario) -> Scenario:
     """The scenario with its EV74 jobs alone. Raises ScenarioError where there is none that moves a byte."""
     jobs = tuple(
@@ -48,9 +55,9 @@ def studied(scenario: Scenario) -> Scenario:
     return attrs.evolve(scenario, jobs=jobs)
 
 
-def measure(scenario: Scenario, engine: str = "exact") -> Measurement:
-    """Run the EV74 jobs, with every transfer kept. A job that failed is left out."""
-    done = run(studied(scenario), engine=engine, trace=True)
+def measure(scenario: Scenario, engine: str = "exact", *, trace: bool = True) -> Measurement:
+    """Run the EV74 jobs; `trace` keeps every transfer. A job that failed is left out."""
+    done = run(studied(scenario), engine=engine, trace=trace)
     jobs = []
     for entry in done.jobs:
         ran = entry.outcomes[0].run

@@ -10,7 +10,7 @@ INCHES = (9, 5)
 
 def _axes() -> tuple[Any, Any]:
     try:
-        from matplotlib.figure import Figure
+        from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
     except ImportError:
         text = "needs matplotlib: pip install 'tessbed[plot]'"
         raise ScenarioError([Problem(Place("--plot"), text)]) from None

@@ -1,0 +1,60 @@
+"""`tessbed advise`: how many workers pay off."""
+
+import json
+from pathlib import Path
+
+import click
+
+from tessbed.scenarios.library import load
+from tessbed.scenarios.study import advise
+from tessbed.scenarios.study.measure import studied
+from tessbed.verbs.options import command as verb
+from tessbed.verbs.options import json_option, quiet_option, scenario_arguments
+from tessbed.verbs.study import engine_option, plot_option
+
+HELP = """Print the makespan of each EV74 job of SCENARIO for every worker count, the knee of the curve, the fewest
+workers near the lower bound, and why each flat, falling or rising stretch is so."""
+
+
+@verb("advise", HELP)
+@scenario_arguments
+@click.option("--max-workers", type=click.IntRange(1, 64), default=16, show_default=True, help="The largest count.")
+@click.option(
+    "--within",
+    "percent",
+    type=click.FloatRange(0, 100),
+    default=5.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="What counts as near the bound, and as a gain.",
+)
+@engine_option
+@plot_option
+@json_option
+@quiet_option
+def command(
+    file: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    max_workers: int,
+    percent: float,
+    engine: str,
+    plot: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """The advice on stdout."""
+    scenario = studied(load(file, settings, seed))
+    told = advise.document(scenario, max_workers, percent, engine)
+    if plot is not None:
+        from tessbed.scenarios.study.plot import curves
+
+        lines = {
+            job["name"]: [(point["workers"], point["device_ticks"]) for point in job["points"]] for job in told["jobs"]
+        }
+        curves(plot, told["name"], "workers", lines)
+    if as_json:
+        click.echo(json.dumps(told, indent=2))
+        return
+    for line in advise.lines(told):
+        click.echo(line)

@@ -1,0 +1,33 @@
+"""`tessbed bound`: how fast a job could possibly be, and what stands in the way."""
+
+import json
+
+import click
+
+from tessbed.scenarios.library import load
+from tessbed.scenarios.study import bound
+from tessbed.scenarios.study.measure import measure
+from tessbed.verbs.options import command as verb
+from tessbed.verbs.options import json_option, quiet_option, scenario_arguments
+from tessbed.verbs.study import engine_option, say_engine
+
+HELP = """Print lower bounds of the device ticks of each EV74 job of SCENARIO, the binding one, and the gap to it.
+
+Each bound is certified: it holds for the bands that the firmware plans, whatever the order of transfers."""
+
+
+@verb("bound", HELP)
+@scenario_arguments
+@engine_option
+@json_option
+@quiet_option
+def command(file: str, settings: tuple[str, ...], seed: int | None, engine: str, as_json: bool, quiet: bool) -> None:
+    """The bounds on stdout."""
+    measured = measure(load(file, settings, seed), engine)
+    say_engine(measured, engine, quiet=quiet)
+    told = bound.document(measured)
+    if as_json:
+        click.echo(json.dumps(told, indent=2))
+        return
+    for line in bound.lines(told):
+        click.echo(line)

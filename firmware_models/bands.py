@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import attrs
 
 from tessbed.firmware_models.cover import OVERSIZED_GROUP
-from tessbed.firmware_models.pack import Fill, Move, packer
+from tessbed.firmware_models.pack import Fill, Move, Packer
 from tessbed.sim.launch import Body
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.transfer import Descriptor
@@ -119,10 +119,10 @@ def run_bands(worker: WorkerContext, bands: Iterable[Band]) -> Steps:
     for number, (band, ordered) in enumerate(in_order(bands, spec)):
         slot = number % spec.slots
         for group in wait_groups(band, spec):
-            yield from worker.gather(group)
+            yield from worker.gather(group, oversized=band.oversized)
             worker.count("wait_groups")
         yield from worker.wait_slot(slot)
-        yield from worker.compute(band.ticks, packer(worker.scratch, band.steps))
+        yield from worker.compute(band.ticks, Packer(worker.scratch, band.steps))
         if ordered:
             yield from worker.wait_drains("order")
             worker.count("ordered_drains")

@@ -5,12 +5,13 @@ layouts keep them. Widening BF16 to FP32 puts the word into the upper two bytes 
 work only, so every bit pattern survives. One vectorised copy per lane, never a loop over pixels.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import attrs
 import numpy as np
 
 Strides = tuple[int, ...]
+Span = tuple[int, int]  # bytes of scratch, the end exclusive
 
 
 @attrs.frozen
@@ -47,11 +48,32 @@ class Fill:
         np.ndarray(self.shape, np.uint8, scratch, self.target, self.target_strides)[...] = self.value
 
 
-def packer(scratch: np.ndarray, steps: Sequence[Move | Fill]) -> Callable[[], None]:
-    """One action that performs `steps` in order."""
+@attrs.frozen(eq=False)
+class Packer:
+    """One action that performs `steps` in order on a worker's scratch."""
 
-    def action() -> None:
-        for step in steps:
-            step(scratch)
+    scratch: np.ndarray
+    steps: Sequence[Move | Fill]
 
-    return action
+    def __call__(self) -> None:
+        for step in self.steps:
+            step(self.scratch)
+
+    def touches(self) -> tuple[list[Span], list[Span]]:
+        """Spans of scratch that are read, and that are written, as the device's checker wants them."""
+        reads = [
+            _span(s.source, s.shape, s.source_strides, [at for at, _ in s.lanes])
+            for s in self.steps
+            if isinstance(s, Move)
+        ]
+        return reads, [_span(s.target, s.shape, s.target_strides, _target_lanes(s)) for s in self.steps]
+
+
+def _target_lanes(step: Move | Fill) -> list[int]:
+    return [0] if isinstance(step, Fill) else [*(lane for _, lane in step.lanes), *step.zeros]
+
+
+def _span(first: int, shape: tuple[int, ...], strides: Strides, lanes: Sequence[int]) -> Span:
+    """From the first byte of a box to behind its last."""
+    reach = sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+    return first + min(lanes), first + max(lanes) + reach + 1

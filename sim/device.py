@@ -13,6 +13,7 @@ from simpy import Environment, Event, Process
 
 from tessbed.sim import clock, completion
 from tessbed.sim.audit import audit
+from tessbed.sim.check import Checker, JobCheck
 from tessbed.sim.completion import Completion, Record
 from tessbed.sim.delivery import Delivery
 from tessbed.sim.dma import Dma
@@ -56,6 +57,7 @@ class Ticket:
     submission: Submission
     tick: int
     woken: Event
+    check: JobCheck
     job: JobContext | None = None
 
 
@@ -75,6 +77,7 @@ class Device:
     inject: Injections = attrs.field(factory=dict, kw_only=True)
     faults: FaultPlan = attrs.field(default=no_faults, kw_only=True)
     reset_ticks: int = attrs.field(default=200_000, kw_only=True)
+    checker: Checker = attrs.field(factory=Checker, kw_only=True)
     memory: DeviceMemory = attrs.field(init=False)
     delivery: Delivery = attrs.field(init=False)
     _queue: deque[Ticket] = attrs.field(factory=deque, init=False)
@@ -99,7 +102,10 @@ class Device:
         self.memory.view(submission.record_address, completion.RECORD_BYTES, write=True)
         if submission.workers is not None and submission.workers < 1:
             raise HazardError(f"a grid of {submission.workers} workers")
-        ticket = Ticket(self._submitted, submission, self.now, self.env.event())
+        granule = 1 if self.spec.byte_strobes else self.spec.write_granule_bytes
+        check = self.checker.job(self, self._submitted, granule)
+        ticket = Ticket(self._submitted, submission, self.now, self.env.event(), check)
+        ticket.woken.callbacks.append(lambda _: check.learned())
         self._submitted += 1
         self._queue.append(ticket)
         if self._running is None and len(self._queue) == 1:
@@ -121,6 +127,7 @@ class Device:
         if self._running and self._running.job and self._running.job.launched:
             self._running.job.launched.stop()
         self.delivery.reset()
+        self.checker.forget(self)
         self._queue.clear()
         self._running = self._server = None
         confirmed.succeed()
@@ -150,6 +157,7 @@ class Device:
         self.delivery.announce(ticket.submission.cookie, planned)
         job = ticket.job = self._make_job(ticket, planned)
         done = yield from self._enter(job, ticket.submission)
+        ticket.check.end(job.launched.flying if job.launched else 0)
         stats = job_stats(job, done, ticket.tick, queued, self.now)
         audit(stats)
         record = completion.encode(Record(ticket.submission.cookie, done, job.parts["device"], job.workers))
@@ -165,7 +173,7 @@ class Device:
             return Dma(self.env, self.spec, self.memory, self.seed, self.now, inject, self.trace)
 
         probe = MemoryProbe(self.memory)
-        return JobContext(b"", ticket.submission.cookie, workers, self.spec, probe, self.env, start_dma)
+        return JobContext(b"", ticket.submission.cookie, workers, self.spec, probe, self.env, start_dma, ticket.check)
 
     def _enter(self, job: JobContext, submission: Submission) -> Generator[Event, Any, Completion]:
         try:

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from tessbed.sim import check
 from tessbed.sim.completion import FIELDS, STATUS
 from tessbed.sim.faults import KINDS
 from tessbed.sim.spec import DeviceSpec, to_mapping
@@ -49,7 +50,12 @@ def faults() -> str:
     return _table(("fault", "what happens"), [(f"`{name}`", text) for name, text in KINDS.items()])
 
 
-TABLES = {"fields": fields, "record": record, "status": status, "faults": faults}
+def hazards() -> str:
+    """What the checker can find."""
+    return _table(("kind", "finding"), [(f"`{name}`", text) for name, text in check.KINDS.items()])
+
+
+TABLES = {"fields": fields, "record": record, "status": status, "faults": faults, "hazards": hazards}
 
 
 def _rows(cls: Any, defaults: dict[str, Any], prefix: str) -> Iterator[tuple[str, ...]]:

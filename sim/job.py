@@ -10,6 +10,7 @@ import attrs
 from simpy import Environment
 
 from tessbed.sim import clock
+from tessbed.sim.check import JobCheck
 from tessbed.sim.dma import Dma
 from tessbed.sim.errors import HazardError, MemoryFault
 from tessbed.sim.launch import Body, Launch
@@ -56,6 +57,7 @@ class JobContext:
     memory: MemoryProbe
     _env: Environment
     _start_dma: Callable[[], Dma]
+    _check: JobCheck
     parts: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys((*PARTS, "device"), 0), init=False)
     counts: dict[str, int] = attrs.field(factory=dict, init=False)
     launched: Launch | None = attrs.field(default=None, init=False)
@@ -73,7 +75,7 @@ class JobContext:
         if self.launched is not None:
             raise HazardError("a job launches its grid once")
         start = clock.now(self._env)
-        self.launched = Launch(self._env, self.spec, self._start_dma(), self.workers, self.counts)
+        self.launched = Launch(self._env, self.spec, self._start_dma(), self.workers, self.counts, self._check)
         try:
             yield from self.launched.run(body)
         finally:

@@ -12,6 +12,7 @@ import numpy as np
 from simpy import Environment, Process
 
 from tessbed.sim import clock
+from tessbed.sim.check import JobCheck
 from tessbed.sim.dma import Dma
 from tessbed.sim.errors import DeviceFault, HazardError
 from tessbed.sim.spec import DeviceSpec
@@ -31,6 +32,7 @@ class Launch:
     dma: Dma
     workers: int
     counts: dict[str, int]
+    check: JobCheck
     running: list[WorkerContext] = attrs.field(factory=list, init=False)
     ended: list[WorkerStats] = attrs.field(factory=list, init=False)
     faults: list[tuple[int, int, DeviceFault]] = attrs.field(factory=list, init=False)
@@ -43,6 +45,11 @@ class Launch:
         yield from self._cores
         if self.faults:
             raise min(self.faults, key=lambda entry: entry[:2])[2]
+
+    @property
+    def flying(self) -> int:
+        """Transfers under way."""
+        return sum(len(lane.flying) for (_, kind), lane in self.dma.lanes.items() if kind == "read")
 
     def stop(self) -> None:
         """Stop every core and the DMA where they stand, for good."""
@@ -64,7 +71,8 @@ class Launch:
 
     def _worker(self, worker: int, scratch: np.ndarray, body: Body) -> Steps:
         start = clock.now(self.env)
-        ctx = WorkerContext(worker, self.workers, self.spec, scratch, self.counts, self.env, self.dma)
+        staging = self.check.worker(worker, worker % self.spec.cores)
+        ctx = WorkerContext(worker, self.workers, self.spec, scratch, self.counts, self.env, self.dma, staging)
         self.running.append(ctx)
         yield from self._guarded(ctx, body)
         self.running.remove(ctx)
@@ -76,10 +84,10 @@ class Launch:
         except DeviceFault as fault:
             ctx.fault = ctx.fault or fault
             yield from ctx.settle()
-        if ctx.flying:
-            raise HazardError(f"worker {ctx.worker} ended with {ctx.flying} transfers in flight")
         if ctx.fault is not None:
             self.faults.append((clock.now(self.env), ctx.worker, ctx.fault))
+        elif ctx.staging:
+            ctx.staging.end()
 
     def _account(self, ctx: WorkerContext, start: int) -> WorkerStats:
         finish, zero = clock.now(self.env), self.dma.origin

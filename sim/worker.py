@@ -19,6 +19,7 @@ from tessbed.sim.flight import Flight
 from tessbed.sim.hang import Waiting
 from tessbed.sim.lane import Lane
 from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.staging import Staging
 from tessbed.sim.stats import STALLS
 from tessbed.sim.transfer import Descriptor
 
@@ -37,6 +38,7 @@ class WorkerContext:
     counts: dict[str, int]
     _env: Environment
     _dma: Dma
+    staging: Staging | None = None
     stalls: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys(STALLS, 0), init=False)
     fault: DeviceFault | None = attrs.field(default=None, init=False)
     _reads: Lane = attrs.field(init=False)
@@ -56,11 +58,12 @@ class WorkerContext:
         self._writes = self._dma.lane(self.worker, "write", self.scratch, self._flying, self._landed)
         self._bell = clock.bell(self._env)
 
-    def gather(self, descriptors: Sequence[Descriptor]) -> Steps:
-        """Read one wait group into scratch and wait for all of it; raises DeviceFault when a read failed."""
-        limit = self.spec.dma.wait_group
-        if not 1 <= len(descriptors) <= limit:
-            raise HazardError(f"worker {self.worker}: a wait group of {len(descriptors)}, wanted 1 to {limit}")
+    def gather(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
+        """Read one wait group into scratch and wait for all of it; raises DeviceFault when a read failed.
+
+        `oversized` says that the group is rows of a pitch that no field holds.
+        """
+        self._check_group(descriptors, oversized)
         self._group, self._bell.callbacks = descriptors, []
         if ticks := self.spec.dma.issue_ticks * len(descriptors):
             self._pass("issue", ticks, clock.Alarm((self._request_group,)))
@@ -69,8 +72,20 @@ class WorkerContext:
         if self._death is None:
             yield self._bell
             self._resumed()
+            if self.staging:
+                self.staging.retire(range(self._seq - len(self._group), self._seq))
         if fault := self._death or self.fault:
             raise fault
+
+    def prefetch(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
+        """Read one wait group into scratch, and go on; `wait_drains` waits for it too."""
+        self._check_group(descriptors, oversized)
+        if ticks := self.spec.dma.issue_ticks * len(descriptors):
+            yield self._pass("issue", ticks, self._bell)
+        self._note_group(descriptors)
+        first = self._seq
+        self._seq += len(descriptors)
+        self._dma.read(self._reads, first, descriptors)
 
     def wait_slot(self, slot: int) -> Steps:
         """Wait until the earlier drain of `slot` has completed; raises DeviceFault when a drain failed."""
@@ -79,6 +94,8 @@ class WorkerContext:
 
     def compute(self, ticks: int, action: Callable[[], None]) -> Steps:
         """Spend `ticks` computing; `action` moves the bytes, at the moment that `data_movement` says."""
+        if self.staging:
+            self.staging.pack(action)
         early = self._acts_early()
         if early and self._dma.moves:
             action()
@@ -90,17 +107,18 @@ class WorkerContext:
     def drain(self, slot: int, descriptors: Sequence[Descriptor]) -> Steps:
         """Issue the chain that empties `slot`, and go on."""
         self._check_slot(slot)
-        if self._slots.get(slot, -1) in self._flying:
-            raise HazardError(f"worker {self.worker}: slot {slot} drains again before its earlier drain is done")
         if ticks := self.spec.dma.issue_ticks * len(descriptors):
             yield self._pass("issue", ticks, self._bell)
         seq = self._slots[slot] = self._seq
         self._seq += 1
-        self._dma.write(self._writes, seq, tuple(descriptors))
+        chain = tuple(descriptors)
+        if self.staging:
+            self.staging.drain(seq, slot, chain)
+        self._dma.write(self._writes, seq, chain)
 
     def wait_drains(self, reason: str = "end") -> Steps:
         """Wait for every earlier drain; `reason` is "order" between bands, "end" at the end."""
-        return self._wait_for(reason, tuple(self._flying))
+        return self._wait_for(reason, self.staging.issued if self.staging else tuple(self._flying))
 
     def count(self, name: str, n: int = 1) -> None:
         """Add `n` to one of the firmware's statistics."""
@@ -131,6 +149,17 @@ class WorkerContext:
         if not 0 <= slot < self.spec.slots:
             raise HazardError(f"worker {self.worker}: slot {slot}, wanted 0 to {self.spec.slots - 1}")
 
+    def _check_group(self, descriptors: Sequence[Descriptor], oversized: bool) -> None:
+        limit = self.spec.dma.wait_group
+        if not 1 <= len(descriptors) <= limit:
+            raise HazardError(f"worker {self.worker}: a wait group of {len(descriptors)}, wanted 1 to {limit}")
+        if self.staging and oversized:
+            self.staging.check_oversized(len(descriptors))
+
+    def _note_group(self, descriptors: Sequence[Descriptor]) -> None:
+        if self.staging:
+            self.staging.gather(self._seq, descriptors)
+
     def _acts_early(self) -> bool:
         self._computes += 1
         if self.spec.data_movement == "seeded":
@@ -150,6 +179,7 @@ class WorkerContext:
 
     def _request_group(self, _: Any) -> None:
         """The registers of the gathers are written: they arrive, and the bell is for the last of them."""
+        self._note_group(self._group)
         first = self._seq
         self._seq += len(self._group)
         seqs = range(first, self._seq)
@@ -190,5 +220,7 @@ class WorkerContext:
             self._bell.callbacks = []
             yield self._await(reason, flying)
             self._resumed()
+        if self.staging:
+            self.staging.retire(seqs)
         if self.fault is not None:
             raise self.fault

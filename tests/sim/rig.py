@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from tessbed.sim.check import Checker
 from tessbed.sim.completion import RECORD_BYTES, Completion, Record, decode
 from tessbed.sim.device import Device, Submission
 from tessbed.sim.spec import DeviceSpec, override
@@ -66,7 +67,11 @@ class Rig:
 def build(
     firmware: Any, changes: Mapping[str, Any] | None = None, *, pages: int = 16, fill: int | None = None, **device: Any
 ) -> Rig:
-    """A rig; `firmware` is an image or a body; data is a ramp of bytes unless `fill`."""
+    """A rig; `firmware` is an image or a body; data is a ramp of bytes unless `fill`.
+
+    Bodies here are written to be timed, many of them unsafe on purpose: nothing is checked unless a test asks.
+    """
+    device.setdefault("checker", Checker("off"))
     spec = override(DeviceSpec(), changes or {})
     image = firmware if hasattr(firmware, "entry") else BodyFirmware(firmware)
     rig = Rig(Device(spec, image, **device), np.zeros(pages * PAGE, np.uint8), np.zeros(PAGE, np.uint8))

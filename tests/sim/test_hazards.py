@@ -4,6 +4,7 @@ import attrs
 import pytest
 
 from tessbed.sim.audit import audit
+from tessbed.sim.check import Checker
 from tessbed.sim.completion import Completion
 from tessbed.sim.errors import HazardError
 from tessbed.sim.transfer import Descriptor
@@ -52,8 +53,8 @@ HAZARDS = [
     (empty_group, "wait group of 0"),
     (empty_chain, "no descriptors"),
     (no_such_slot, "slot 2"),
-    (slot_in_flight, "drains again"),
-    (ends_early, "1 transfers in flight"),
+    (slot_in_flight, "drains slot 0 again"),
+    (ends_early, r"has not waited for transfers \[0\]"),
     (too_wide, "pitch = 65536"),
     (own_clock, "waited past its context"),
     (backwards, "-1 ticks"),
@@ -63,7 +64,7 @@ HAZARDS = [
 @pytest.mark.parametrize(("body", "text"), HAZARDS, ids=[body.__name__ for body, _ in HAZARDS])
 def test_misuse_is_a_hazard_that_stops_the_run(body, text) -> None:
     """A HazardError comes out of the run; no record is written."""
-    rig = build(body, {"workers": 1})
+    rig = build(body, {"workers": 1}, checker=Checker())
     with pytest.raises(HazardError, match=text):
         rig.run()
     assert rig.record() is None

@@ -23,6 +23,7 @@ VERBS = {
     "bound": ("tessbed.verbs.bound", "print certified lower bounds of an EV74 job, and the gap to them"),
     "advise": ("tessbed.verbs.advise", "tell how many workers pay off, and why"),
     "whatif": ("tessbed.verbs.whatif", "re-run with each device parameter worse and better, ranked"),
+    "compare": ("tessbed.verbs.compare", "tell which terms make the difference between two runs"),
 }
 USAGE = "usage: tessbed VERB [ARGUMENTS]      tessbed VERB --help      tessbed --version"
 

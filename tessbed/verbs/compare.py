@@ -1,0 +1,48 @@
+"""`tessbed compare`: which terms make the difference between two runs."""
+
+import json
+
+import click
+
+from tessbed.scenarios.study import compare
+from tessbed.verbs.options import command as verb
+from tessbed.verbs.options import json_option, quiet_option, say
+from tessbed.verbs.study import engine_option, say_engine
+
+HELP = """Compare RUN1 with RUN2, each a run folder (`tessbed run -o`) or a scenario: which terms of the account of every
+EV74 job make the difference. They sum to it. --set applies to both, --set2 to RUN2 alone."""
+
+
+@verb("compare", HELP)
+@click.argument("run1")
+@click.argument("run2")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of both. Can be repeated.")
+@click.option("--set2", multiple=True, metavar="KEY=VALUE", help="Override a key of RUN2. Can be repeated.")
+@click.option("--top", type=click.IntRange(1), default=12, show_default=True, help="Show so many terms of a job.")
+@engine_option
+@json_option
+@quiet_option
+def command(
+    run1: str,
+    run2: str,
+    settings: tuple[str, ...],
+    set2: tuple[str, ...],
+    top: int,
+    engine: str,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """The comparison on stdout."""
+    before = compare.opened(run1, settings, engine)
+    after = compare.opened(run2, (*settings, *set2), engine)
+    for name, measured, changed in ((run1, before, settings), (run2, after, (*settings, *set2))):
+        say_engine(measured, engine, quiet=quiet)
+        text = None if changed else compare.stale(name, measured)
+        if text:
+            say(text, quiet=quiet)
+    told = compare.document((run1, run2), before, after)
+    if as_json:
+        click.echo(json.dumps(told, indent=2))
+        return
+    for line in compare.lines(told, top):
+        click.echo(line)

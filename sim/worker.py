@@ -72,7 +72,7 @@ class WorkerContext:
         if self._death is None:
             yield self._bell
             self._resumed()
-            if self.staging:
+            if self.staging and self._death is None:
                 self.staging.retire(range(self._seq - len(self._group), self._seq))
         if fault := self._death or self.fault:
             raise fault

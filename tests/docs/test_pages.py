@@ -35,6 +35,14 @@ def test_links_lead_somewhere(path):
     assert dead == []
 
 
+@pytest.mark.parametrize("index", ["docs/index.md", "docs/decisions/README.md"])
+def test_every_page_is_listed(index):
+    """The index of a folder leads to every page in it."""
+    page = ROOT / index
+    listed = {target for target, _ in LINK.findall(page.read_text())}
+    assert {path.name for path in page.parent.glob("*.md")} - listed == {page.name}
+
+
 def _resolves(page, target, anchor):
     if "://" in target:
         return True

@@ -1,8 +1,8 @@
-"""The numpy engine: every block as a handful of strided copies, each over all its tiles and pixels at once.
+"""The numpy engine: every block as a handful of strided operations, each over all its tiles and pixels at once.
 
-numpy's inner loop is cheap only when it is long. So runs of bytes travel as void items of up to 16 bytes, two
-overlapping ones for a ragged end; few channels travel one by one, with the pixels in the inner loop; and a low plane is
-an integer cast between one byte and two, which truncates on the way in and zero-extends on the way out.
+numpy's inner loop is cheap only when it is long. So runs of 16 bytes and more travel as void items, two overlapping
+ones for a ragged end; short runs and few channels travel channel by channel, with the pixels in the inner loop; and a
+low plane is a cast between one byte and two, which truncates on the way in and zero-extends on the way out.
 Nothing here computes: integer casts and copies only, so every BF16 pattern survives.
 """
 
@@ -17,8 +17,9 @@ from tessbed.kernels.plan import Op, Plan, TileClass
 
 BYTE = np.dtype("u1")
 WORD = np.dtype("<u2")
+ITEM_BYTES = 16
+ITEM = np.dtype(f"V{ITEM_BYTES}")
 FEW_CHANNELS = 8
-VOIDS = {size: np.dtype(f"V{size}") for size in (16, 8, 4, 2, 1)}
 
 
 @attrs.frozen
@@ -66,8 +67,8 @@ def compile_plan(plan: Plan, classes: tuple[TileClass, ...]) -> Program:
     """The steps that execute `plan`: paddings first, since payload may overwrite them."""
     packs = plan.op is Op.TESS
     fills = _fills(plan, classes) if packs else ()
-    copies = (copy for block in blocks_of(plan, classes) for copy in _block_steps(plan, block))
-    return Program(packs, (*fills, *(_directed(step, packs) for step in copies)))
+    moves = (step for block in blocks_of(plan, classes) for step in _block_steps(plan, block))
+    return Program(packs, (*fills, *moves))
 
 
 def run(program: Program, tiled: Bound, linear: Bound) -> None:
@@ -79,11 +80,6 @@ def run(program: Program, tiled: Bound, linear: Bound) -> None:
             step.target.over(target).fill(step.value)
         else:
             np.copyto(step.target.over(target), step.source.over(source), casting="unsafe")
-
-
-def _directed(step: Step, packs: bool) -> Step:
-    """Block steps are written as unpacking, tiled to linear; packing swaps the sides."""
-    return Copy(target=step.source, source=step.target) if packs and isinstance(step, Copy) else step
 
 
 def _fills(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[Fill]:
@@ -102,39 +98,58 @@ def _gap_view(gap: Gap) -> View:
 
 
 def _block_steps(plan: Plan, block: Block) -> Iterator[Step]:
-    """Steps from tiled to linear."""
-    width = plan.linear_dtype.width
+    packs, width = plan.op is Op.TESS, plan.linear_dtype.width
     if plan.tiled_dtype.width == 1:
-        yield from _byte_steps(block)
-        return
+        yield from _byte_steps(block, packs)
+    elif block.channels == 1 and block.plane_bytes == 1:
+        yield from _word_steps(block, packs, width)
+    else:
+        yield from _plane_steps(block, packs, width)
+
+
+def _copy(linear: View, tiled: View, packs: bool) -> Copy:
+    return Copy(tiled, linear) if packs else Copy(linear, tiled)
+
+
+def _byte_steps(block: Block, packs: bool) -> Iterator[Step]:
+    """INT8: runs of contiguous channels as items where they are long enough, else single bytes."""
+    block = _unrolled(block)
+    contiguous = block.channel_stride_bytes == 1
+    if contiguous and block.channels >= ITEM_BYTES:
+        for first, count in _items(block.channels):
+            run = (block, ITEM, first, count, ITEM_BYTES)
+            yield _copy(_view(*run, tiled=False), _view(*run, tiled=True), packs)
+    else:
+        for part in (block,) if block.channels >= FEW_CHANNELS and not contiguous else _lanes_of(block):
+            yield _copy(_lanes(part, BYTE, 0, tiled=False), _lanes(part, BYTE, 0, tiled=True), packs)
+
+
+def _unrolled(block: Block) -> Block:
+    """Pixels that follow each other without a gap on both sides become channels of one long pixel."""
+    if block.loops and block.channel_stride_bytes == 1 and block.loops[-1][1:] == (block.channels, block.channels):
+        return attrs.evolve(block, loops=block.loops[:-1], channels=block.channels * block.loops[-1][0])
+    return block
+
+
+def _word_steps(block: Block, packs: bool, width: int) -> Iterator[Step]:
+    """One BF16 channel without padding: its planes are the word itself."""
     if width == 4:
         yield Fill(_lanes(block, WORD, 0, tiled=False), 0)
-    if block.channels == 1 and block.plane_bytes == 1:
-        yield Copy(_lanes(block, WORD, width - 2, tiled=False), _lanes(block, WORD, 0, tiled=True))
-    else:
-        yield from _plane_steps(block, width)
+    yield _copy(_lanes(block, WORD, width - 2, tiled=False), _lanes(block, WORD, 0, tiled=True), packs)
 
 
-def _byte_steps(block: Block) -> Iterator[Step]:
-    if block.channel_stride_bytes == 1 or block.channels == 1:
-        for size, first, count in _runs(block.channels):
-            yield Copy(_run(block, size, first, count, tiled=False), _run(block, size, first, count, tiled=True))
-    else:
-        for part in _few(block):
-            yield Copy(_lanes(part, BYTE, 0, tiled=False), _lanes(part, BYTE, 0, tiled=True))
+def _plane_steps(block: Block, packs: bool, width: int) -> Iterator[Step]:
+    """BF16: the low bytes by a cast, which cuts or clears the high ones, then those; FP32's lower half apart."""
+    if width == 4:
+        yield Fill(_lanes(block, WORD, 0, tiled=False), 0)
+    for part in (block,) if block.channels >= FEW_CHANNELS else _lanes_of(block):
+        yield _copy(_lanes(part, WORD, width - 2, tiled=False), _lanes(part, BYTE, 0, tiled=True), packs)
+        high = _lanes(part, BYTE, part.plane_bytes, tiled=True)
+        yield _copy(_lanes(part, BYTE, width - 1, tiled=False), high, packs)
 
 
-def _plane_steps(block: Block, width: int) -> Iterator[Step]:
-    for part in _few(block):
-        yield Copy(_lanes(part, WORD, width - 2, tiled=False), _lanes(part, BYTE, 0, tiled=True))
-        yield Copy(_lanes(part, BYTE, width - 1, tiled=False), _lanes(part, BYTE, part.plane_bytes, tiled=True))
-
-
-def _few(block: Block) -> Iterator[Block]:
-    """The block itself, or its channels one by one where they are few."""
-    if block.channels >= FEW_CHANNELS:
-        yield block
-        return
+def _lanes_of(block: Block) -> Iterator[Block]:
+    """The block's channels one by one."""
     for channel in range(block.channels):
         yield attrs.evolve(
             block,
@@ -144,16 +159,11 @@ def _few(block: Block) -> Iterator[Block]:
         )
 
 
-def _runs(length: int) -> Iterator[tuple[int, int, int]]:
-    """(item bytes, first byte, items) that cover `length` bytes; a ragged end overlaps what is already covered."""
-    size = next(size for size in VOIDS if size <= length)
-    yield size, 0, length // size
-    if length % size:
-        yield size, length - size, 1
-
-
-def _run(block: Block, size: int, first: int, count: int, *, tiled: bool) -> View:
-    return _view(block, VOIDS[size], first, count, size, tiled=tiled)
+def _items(length: int) -> Iterator[tuple[int, int]]:
+    """(first byte, number) of the items that cover `length` bytes; a ragged end overlaps what is already covered."""
+    yield 0, length // ITEM_BYTES
+    if length % ITEM_BYTES:
+        yield length - ITEM_BYTES, 1
 
 
 def _lanes(block: Block, dtype: np.dtype, byte: int, *, tiled: bool) -> View:

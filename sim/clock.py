@@ -25,7 +25,7 @@ Calls = Sequence[Callable[[Any], Any]]
 class Alarm:
     """The least that may stand in the queue: SimPy takes the `callbacks` away and calls each with the alarm itself."""
 
-    callbacks: Calls | None
+    callbacks: Calls | None = None
     _ok: ClassVar[bool] = True
 
 
@@ -48,6 +48,12 @@ def abandon(process: Process) -> None:
 def now(env: Environment) -> int:
     """The tick it is."""
     return env._now  # pyright: ignore[reportReturnType]
+
+
+def next_tick(env: Environment) -> int:
+    """The tick of whatever stands first in the queue; the coming tick when it is empty."""
+    queue = env._queue
+    return int(queue[0][0]) if queue else env._now + 1  # pyright: ignore[reportReturnType]
 
 
 def post(env: Environment, tick: int, place: EventPriority, occasion: Any) -> None:

@@ -11,7 +11,8 @@ Rules (docs/simulation.md tells them at length):
 A transfer that faults keeps its ticks; it moves nothing from the faulting descriptor on.
 
 Three occasions of the clock serve a transfer: its completion at C, the tick at whose end it is granted, and for partial
-granules the ends of their segments. All stand in SimPy's queue; no process waits for any of them.
+granules the ends of their segments. All stand in SimPy's queue; no process waits for any of them. Where that queue has
+nothing up to the tick of the next grant, the arbiter goes on to that tick at once: it would find the same then.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +24,11 @@ from simpy import Environment
 
 from tessbed.sim import clock
 from tessbed.sim.clock import Alarm, Calls
-from tessbed.sim.errors import DeviceFault
+from tessbed.sim.errors import DeviceFault, HazardError, MemoryFault
 from tessbed.sim.flight import AT_ARRIVAL, Flight, between, early
 from tessbed.sim.lane import Lane, Port
 from tessbed.sim.memory import DeviceMemory
-from tessbed.sim.movement import Movement, gather, locate, scatter
+from tessbed.sim.movement import Movement, connect, locate, perform
 from tessbed.sim.pool import FOREVER, KINDS, Pool, make_pools
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import TransferRecord
@@ -58,6 +59,7 @@ class Dma:
     lanes: dict[tuple[int, str], Lane] = attrs.field(factory=dict, init=False)
     trace: list[TransferRecord] = attrs.field(factory=list, init=False)
     stalled: list[Flight] = attrs.field(factory=list, init=False)
+    _others: list[Pool] = attrs.field(init=False)
     _plain: bool = attrs.field(init=False)
     _due: set[int] = attrs.field(factory=set, init=False)
     _halted: bool = attrs.field(default=False, init=False)
@@ -69,6 +71,7 @@ class Dma:
     def __attrs_post_init__(self) -> None:
         self.costs = cost_table(self.spec)
         self.pools = make_pools(self.spec)
+        self._others = self.pools[1:]
         self.ports = [Port(name) for name in (KINDS if self.spec.memory.split_port else ("memory",))]
         self._plain = not self.inject and (not self.moves or self.spec.data_movement == "at_completion")
         self._on_arbitration, self._on_done = (self._arbitrate,), (self._complete,)
@@ -118,27 +121,34 @@ class Dma:
         self._halted = True
 
     def _request(self, lane: Lane, seq: int, tick: int, fold: Fold, descriptors: tuple[Descriptor, ...]) -> Flight:
-        if not self._plain and self.inject.get((lane.worker, seq)) == "worker_died":
+        plain = self._plain and not fold.partial_granules
+        if not plain and self.inject.get((lane.worker, seq)) == "worker_died":
             raise DeviceFault("worker_died", lane.worker)
-        places, refused = locate(self.memory, lane.kind, descriptors, lane.scratch.size)
-        fault = None if refused is None else DeviceFault(refused.code, refused.address)
         lane.requests += 1
-        flight = Flight(lane, seq, lane.requests, tick, fold, descriptors, places, fault)
-        lane.flying[seq] = flight
-        if fold.partial_granules or not self._plain:
+        flight = lane.flying[seq] = Flight(lane, seq, lane.requests, tick, fold, descriptors)
+        find, memory, scratch, write = (
+            connect if plain and self.moves else locate,
+            self.memory,
+            lane.scratch,
+            lane.write,
+        )
+        try:
+            for descriptor in descriptors:
+                flight.places.append(find(memory, descriptor, scratch, write))
+        except MemoryFault as fault:
+            flight.fault = DeviceFault(fault.code, fault.address)
+        if not plain:
             self._prepare(flight)
         return flight
 
     def _prepare(self, flight: Flight) -> None:
-        """What is going to be special about a transfer: an injected fault, or data that moves in several steps."""
-        lane, fold = flight.lane, flight.fold
-        injected = self.inject.get((lane.worker, flight.seq))
-        if injected == "dma_error":
-            flight.places, flight.fault = [], DeviceFault(injected, flight.descriptors[0].address)
-        flight.stalled = injected == "stall"
+        """What is special about a transfer: an injected fault, or data that moves in several steps."""
+        lane, segments = flight.lane, flight.fold.segments
+        if self.inject.get((lane.worker, flight.seq)) == "dma_error":
+            flight.places, flight.fault = [], DeviceFault("dma_error", flight.descriptors[0].address)
         if self.moves:
             moments = early(self.spec.data_movement, self.seed, lane.worker, flight.seq)
-            partial = [segment.partial_granules > 0 for segment in fold.segments[: len(flight.places)]]
+            partial = [segment.partial_granules > 0 for segment in segments[: len(flight.places)]]
             granule = self.spec.write_granule_bytes
             flight.movement = Movement(
                 lane.kind, flight.descriptors, flight.places, lane.scratch, granule, partial, moments
@@ -159,20 +169,25 @@ class Dma:
         for pool in self.pools:
             if pool.arrivals:
                 pool.admit()
-        while pool := self._next_pool(tick):
-            self._grant(pool, tick)
-        for pool in self.pools:
-            if pool.head is not None and pool.in_flight < pool.credits and pool.next_free < FOREVER:
-                self._arbitrate_at(pool.next_free)
+        while True:
+            pool = self._next_pool(tick)
+            if pool.ready_at <= tick:
+                self._grant(pool, tick)
+            elif pool.ready_at < clock.next_tick(self.env):
+                tick = pool.ready_at
+            else:
+                break
+        if pool.ready_at < FOREVER:
+            self._arbitrate_at(pool.ready_at)
 
-    def _next_pool(self, tick: int) -> Pool | None:
-        """Of the pools that can grant, the one whose head has the smallest key."""
-        best = None
-        for pool in self.pools:
-            head = pool.head
-            if head is None or pool.next_free > tick or pool.in_flight >= pool.credits:
-                continue
-            if best is None or head.key < best.head.key:
+    def _next_pool(self, tick: int) -> Pool:
+        """Of the pools that can grant, the one whose head has the smallest key; if none can, the one that can first."""
+        best = self.pools[0]
+        for pool in self._others:
+            if pool.ready_at > tick:
+                if pool.ready_at < best.ready_at:
+                    best = pool
+            elif best.ready_at > tick or pool.head.key < best.head.key:
                 best = pool
         return best
 
@@ -182,7 +197,7 @@ class Dma:
         start = max(port.free, tick + fold.s)
         flight.grant, flight.start, flight.end = tick, start, start + fold.c
         flight.done = flight.end + fold.l
-        if flight.stalled:
+        if self.inject and self.inject.get((flight.worker, flight.seq)) == "stall":
             pool.occupy(flight.channel, FOREVER)
             self.stalled.append(flight)
             return
@@ -241,18 +256,16 @@ class Dma:
     def _complete(self, flight: Flight) -> None:
         if self._halted:
             return
-        tick, lane = clock.now(self.env), flight.lane
-        if flight.movement is not None:
-            if flight.movement.delivered_at < 0:
-                flight.movement.deliver(tick)
-            flight.moved_bytes, flight.movement.samples = flight.movement.moved_bytes, None
+        lane, pool, movement = flight.lane, flight.lane.pool, flight.movement
+        if movement is not None:
+            if movement.delivered_at < 0:
+                movement.deliver(flight.done)
+            _check_moments(flight, movement)
+            lane.traffic.moved_bytes += movement.moved_bytes
         elif self.moves:
-            copy = gather if lane.kind == "read" else scatter
-            flight.moved_bytes = copy(lane.scratch, flight.descriptors, flight.places)
-        pool = lane.pool
-        if pool.in_flight == pool.credits and pool.head is not None:
-            self._arbitrate_at(tick)
-        pool.in_flight -= 1
+            lane.traffic.moved_bytes += perform(flight.places)
+        if pool.give_back():
+            self._arbitrate_at(flight.done)
         if self.tracing:
             self.trace.append(_record(flight, self.origin))
         lane.land(flight)
@@ -265,6 +278,13 @@ def _depart(movement: Movement, tick: int) -> None:
         movement.sample(tick)
     if moments and moments[1] == AT_ARRIVAL:
         movement.deliver(tick)
+
+
+def _check_moments(flight: Flight, movement: Movement) -> None:
+    """No data before its cause, and none after the completion."""
+    if not flight.arrival <= movement.sampled_at <= movement.delivered_at <= flight.done:
+        moments = (flight.arrival, movement.sampled_at, movement.delivered_at, flight.done)
+        raise HazardError(f"transfer {flight.key}: its data moves at {moments}")
 
 
 def _record(flight: Flight, zero: int) -> TransferRecord:

@@ -5,7 +5,7 @@ sampled at t1 and delivered at t2, a <= t1 <= t2 <= C, by the policy `data_movem
 nothing can move, so the `seeded` policy picks a itself or ticks of [G, C].
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
@@ -13,7 +13,7 @@ from tessbed.sim.chance import draw
 from tessbed.sim.clock import Calls
 from tessbed.sim.errors import DeviceFault
 from tessbed.sim.lane import Lane
-from tessbed.sim.movement import Movement, Place
+from tessbed.sim.movement import Movement
 from tessbed.sim.transfer import Descriptor, Fold
 
 AT_ARRIVAL, AT_DONE = -1, -2  # moments that are known before their ticks are
@@ -26,8 +26,8 @@ FIXED: dict[str, Moments] = {"at_issue": ENDPOINTS[0], "at_completion": ENDPOINT
 class Flight:
     """One transfer's run state; ticks are absolute, -1 until known. It is an occasion of the clock: its next moment.
 
-    `seq` counts all transfers of the worker from 0, `number` those of the direction from 1. `places` are where the
-    descriptors that may move stand. `movement` is there when more happens than one copy at C.
+    `seq` counts all transfers of the worker from 0, `number` those of the direction from 1. `places` has the place of
+    each descriptor that may move, or its copy where one copy at C is all there is to do; else `movement` does more.
     """
 
     lane: Lane
@@ -36,13 +36,11 @@ class Flight:
     arrival: int
     fold: Fold
     descriptors: tuple[Descriptor, ...]
-    places: list[Place]
-    fault: DeviceFault | None
-    movement: Movement | None = None
-    stalled: bool = False
-    moved_bytes: int = 0
-    channel: int = -1
-    grant: int = -1
+    places: list[Any] = attrs.field(factory=list, init=False)
+    fault: DeviceFault | None = attrs.field(default=None, init=False)
+    movement: Movement | None = attrs.field(default=None, init=False)
+    grant: int = attrs.field(default=-1, init=False)
+    channel: int = attrs.field(init=False)
     start: int = attrs.field(init=False)
     end: int = attrs.field(init=False)
     done: int = attrs.field(init=False)

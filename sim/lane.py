@@ -1,10 +1,10 @@
 """A lane: one worker's transfers of one direction; where they queue, and the account of those that have landed.
 
-Landed transfers are booked in batches, a column at a time, since that costs a fraction of booking each by itself.
+Times are summed as each transfer lands. What its fold counts is summed in batches, once for all transfers of one fold.
 """
 
+from collections import Counter
 from collections.abc import Callable
-from operator import mul
 from typing import Any
 
 import attrs
@@ -13,8 +13,9 @@ import numpy as np
 from tessbed.sim.errors import HazardError
 from tessbed.sim.pool import Pool
 from tessbed.sim.stats import WORD, Digest, Traffic
+from tessbed.sim.transfer import Fold
 
-BATCH = 256
+BATCH = 1024
 
 
 @attrs.define(eq=False)
@@ -30,7 +31,8 @@ class Port:
 class Lane:
     """`notify` hears of each transfer that is done, and `flying` has the others by sequence.
 
-    `zero` is the tick of the launch; `moves` is False where ticks are counted and no byte moves.
+    `moves` is False where ticks are counted and no byte moves. `zero` is the tick of
+    the launch; the sums are of absolute ticks.
     """
 
     worker: int
@@ -42,65 +44,61 @@ class Lane:
     notify: Callable[[Any], None]
     zero: int
     moves: bool
+    write: bool = attrs.field(init=False)
     requests: int = attrs.field(default=0, init=False)
-    landed: list[Any] = attrs.field(factory=list, init=False)
-    busy_ticks: int = attrs.field(default=0, init=False)
+    landed: int = attrs.field(default=0, init=False)
     traffic: Traffic = attrs.field(factory=Traffic, init=False)
-    digest: Digest = attrs.field(factory=Digest, init=False)
+    _sum_grant: int = attrs.field(default=0, init=False)
+    _sum_end: int = attrs.field(default=0, init=False)
+    _sum_done: int = attrs.field(default=0, init=False)
+    _weighted_done: int = attrs.field(default=0, init=False)
+    _folds: list[Fold] = attrs.field(factory=list, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.write = self.kind == "write"
 
     def land(self, flight: Any) -> None:
         """A transfer is done."""
+        grant, end, done = flight.grant, flight.end, flight.done
+        if not flight.arrival <= grant <= flight.start < end <= done:
+            raise HazardError(f"transfer {flight.key}: an effect before its cause")
         del self.flying[flight.seq]
-        self.landed.append(flight)
-        if len(self.landed) == BATCH:
+        self.landed += 1
+        self._sum_grant += grant
+        self._sum_end += end
+        self._sum_done += done
+        self._weighted_done += flight.number * (done - self.zero)
+        self._folds.append(flight.fold)
+        if flight.fault is not None and self.moves:
+            self.traffic.due_bytes -= flight.withheld_bytes
+        if len(self._folds) == BATCH:
             self.book()
         self.notify(flight)
 
     def book(self) -> None:
-        """Bring the account up to date."""
-        landed = self.landed
-        if landed:
-            _check_moments(landed)
-            self._book_times(landed)
-            self._book_traffic(landed)
-            landed.clear()
+        """Bring `traffic` and the port up to date."""
+        traffic, folds = self.traffic, {id(fold): fold for fold in self._folds}
+        for number, transfers in Counter(map(id, self._folds)).items():
+            fold = folds[number]
+            self.port.busy_ticks += transfers * fold.m
+            traffic.transfers += transfers
+            traffic.descriptors += transfers * len(fold.segments)
+            traffic.payload_bytes += transfers * fold.payload_bytes
+            traffic.port_bytes += transfers * fold.port_bytes
+            traffic.bursts += transfers * fold.bursts
+            traffic.pages += transfers * fold.pages
+            traffic.rmw_granules += transfers * fold.partial_granules
+            traffic.due_bytes += transfers * fold.payload_bytes if self.moves else 0
+        self._folds.clear()
 
-    def _book_times(self, landed: list[Any]) -> None:
-        digest, zero = self.digest, self.zero
-        grants, ends, dones = (sum(column) for column in zip(*[(f.grant, f.end, f.done) for f in landed], strict=True))
-        weights = [f.number for f in landed]
-        weighted = sum(map(mul, weights, [f.done - zero for f in landed]))
-        digest.transfers += len(landed)
-        digest.sum_grant += grants - zero * len(landed)
-        digest.sum_end += ends - zero * len(landed)
-        digest.sum_done += dones - zero * len(landed)
-        digest.weighted_done = (digest.weighted_done + weighted) & WORD
-        self.busy_ticks += ends - grants
+    @property
+    def busy_ticks(self) -> int:
+        """Channel ticks, from grant to data end."""
+        return self._sum_end - self._sum_grant
 
-    def _book_traffic(self, landed: list[Any]) -> None:
-        traffic = self.traffic
-        columns = zip(*[f.fold.counts for f in landed], strict=True)
-        port_ticks, descriptors, payload, port, bursts, pages, partial = map(sum, columns)
-        self.port.busy_ticks += port_ticks
-        traffic.transfers += len(landed)
-        traffic.descriptors += descriptors
-        traffic.payload_bytes += payload
-        traffic.port_bytes += port
-        traffic.bursts += bursts
-        traffic.pages += pages
-        traffic.rmw_granules += partial
-        traffic.moved_bytes += sum([f.moved_bytes for f in landed])
-        if self.moves:
-            traffic.due_bytes += payload - sum([f.withheld_bytes for f in landed if f.fault is not None])
-
-
-def _check_moments(landed: list[Any]) -> None:
-    """No effect before its cause."""
-    for f in landed:
-        move = f.movement
-        if not f.arrival <= f.grant <= f.start < f.end <= f.done:
-            moments = (f.arrival, f.grant, f.start, f.end, f.done)
-            raise HazardError(f"transfer {f.key}: moments {moments} are out of order")
-        if move is not None and not f.arrival <= move.sampled_at <= move.delivered_at <= f.done:
-            moments = (f.arrival, move.sampled_at, move.delivered_at, f.done)
-            raise HazardError(f"transfer {f.key}: data moments {moments} are out of order")
+    @property
+    def digest(self) -> Digest:
+        """The times of the landed, from the launch."""
+        start = self.zero * self.landed
+        sums = (self._sum_grant - start, self._sum_end - start, self._sum_done - start)
+        return Digest(self.landed, *sums, self._weighted_done & WORD)

@@ -3,7 +3,7 @@
 A gather samples memory and delivers to scratch. A drain samples its slot and delivers full granules; a partial
 granule is different: its background is read at the segment's data start and it is written whole at the
 segment's data end, with payload sampled by then, in every policy. One vectorised copy for each descriptor.
-Where nothing happens before C and no granule is partial, `gather` and `scatter` are all there is.
+Where nothing happens before C and no granule is partial, each descriptor is one copy, and no Movement is needed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,59 +11,47 @@ from collections.abc import Iterator, Sequence
 import attrs
 import numpy as np
 
-from tessbed.sim.errors import HazardError, MemoryFault
+from tessbed.sim.errors import HazardError
 from tessbed.sim.granule import GridSplit, RunSplit, split_rows
 from tessbed.sim.memory import DeviceMemory
 from tessbed.sim.transfer import Descriptor
 
 Place = tuple[np.ndarray, int]
 """The storage that holds a descriptor's first byte, and where in it."""
+Copy = tuple[np.ndarray, np.ndarray]
+"""Views of the bytes that one descriptor moves, where they go to and where they come from."""
 
 
-def locate(
-    memory: DeviceMemory, kind: str, descriptors: Sequence[Descriptor], reach: int
-) -> tuple[list[Place], MemoryFault | None]:
-    """The places of the descriptors up to the first that faults, and that fault; scratch has `reach` bytes."""
-    places: list[Place] = []
-    write = kind == "write"
-    for address, low, rows, row_bytes, pitch, scratch_pitch in descriptors:
-        steps = rows - 1
-        if low < 0 or low + steps * scratch_pitch + row_bytes > reach:
-            raise HazardError(f"a transfer of {rows} x {row_bytes} bytes leaves the scratch at {low}")
-        if steps and not write and scratch_pitch < row_bytes:
-            raise HazardError(f"a gather of {row_bytes}-byte rows overlaps itself at {scratch_pitch}")
-        try:
-            places.append(memory.locate(address, steps * pitch + row_bytes, write))
-        except MemoryFault as fault:
-            return places, fault
-    return places, None
+def locate(memory: DeviceMemory, descriptor: Descriptor, scratch: np.ndarray, write: bool) -> Place:
+    """The place of a descriptor; raises MemoryFault, and HazardError where it misuses the scratch."""
+    address, low, rows, row_bytes, pitch, scratch_pitch = descriptor
+    steps = rows - 1
+    if low < 0 or low + steps * scratch_pitch + row_bytes > scratch.size:
+        raise HazardError(f"a transfer of {rows} x {row_bytes} bytes leaves the scratch at {low}")
+    if steps and not write and scratch_pitch < row_bytes:
+        raise HazardError(f"a gather of {row_bytes}-byte rows overlaps itself at {scratch_pitch}")
+    return memory.locate(address, steps * pitch + row_bytes, write)
 
 
-def gather(scratch: np.ndarray, descriptors: Sequence[Descriptor], places: Sequence[Place]) -> int:
-    """Copy memory to scratch, as far as there are places; returns the bytes moved."""
-    moved = 0
-    for (_, low, rows, row_bytes, pitch, scratch_pitch), (storage, offset) in zip(descriptors, places, strict=False):
+def connect(memory: DeviceMemory, descriptor: Descriptor, scratch: np.ndarray, write: bool) -> Copy:
+    """The copy that a descriptor stands for; raises as `locate` does."""
+    storage, offset = locate(memory, descriptor, scratch, write)
+    _, low, rows, row_bytes, pitch, scratch_pitch = descriptor
+    if rows == 1 or pitch == row_bytes == scratch_pitch:
         size = rows * row_bytes
-        moved += size
-        if rows == 1 or pitch == row_bytes == scratch_pitch:
-            scratch[low : low + size] = storage[offset : offset + size]
-        else:
-            source = _rows(storage, offset, rows, row_bytes, pitch)
-            _rows(scratch, low, rows, row_bytes, scratch_pitch)[...] = source
-    return moved
+        outside, inside = storage[offset : offset + size], scratch[low : low + size]
+    else:
+        outside = _rows(storage, offset, rows, row_bytes, pitch)
+        inside = _rows(scratch, low, rows, row_bytes, scratch_pitch)
+    return (outside, inside) if write else (inside, outside)
 
 
-def scatter(scratch: np.ndarray, descriptors: Sequence[Descriptor], places: Sequence[Place]) -> int:
-    """Copy scratch to memory, as far as there are places; returns the bytes moved."""
+def perform(copies: Sequence[Copy]) -> int:
+    """Move the bytes now; returns how many."""
     moved = 0
-    for (_, low, rows, row_bytes, pitch, scratch_pitch), (storage, offset) in zip(descriptors, places, strict=False):
-        size = rows * row_bytes
-        moved += size
-        if rows == 1 or pitch == row_bytes == scratch_pitch:
-            storage[offset : offset + size] = scratch[low : low + size]
-        else:
-            source = _rows(scratch, low, rows, row_bytes, scratch_pitch)
-            _rows(storage, offset, rows, row_bytes, pitch)[...] = source
+    for target, source in copies:
+        target[...] = source
+        moved += target.size
     return moved
 
 
@@ -92,10 +80,7 @@ class Movement:
     def sample(self, tick: int) -> None:
         """The source bytes are taken at `tick`."""
         self.sampled_at = tick
-        if self.kind == "write":
-            self.samples = [self._slot(descriptor) for descriptor, _ in self._moving()]
-        else:
-            self.samples = [_rows(*place, *d[2:5]).copy() for d, place in self._moving()]
+        self.samples = [self._take(descriptor, place) for descriptor, place in self._moving()]
 
     def deliver(self, tick: int) -> None:
         """The bytes arrive at `tick` (sampled then if they were not before), those of partial granules apart."""
@@ -107,8 +92,7 @@ class Movement:
         elif self.samples is not None:
             self._put(self.samples)
         else:
-            copy = gather if self.kind == "read" else scatter
-            self.moved_bytes += copy(self.scratch, self.descriptors, self.places)
+            self._put([self._take(d, place) for d, place in self._moving()])
 
     def read_background(self) -> None:
         """The segment's data starts: read its partial granules."""
@@ -123,6 +107,10 @@ class Movement:
 
     def _moving(self) -> Iterator[tuple[Descriptor, Place]]:
         return zip(self.descriptors, self.places, strict=False)
+
+    def _take(self, d: Descriptor, place: Place) -> np.ndarray:
+        """A copy of the descriptor's source bytes, its rows one after the other."""
+        return self._slot(d) if self.kind == "write" else _rows(*place, *d[2:5]).copy().reshape(-1)
 
     def _slot(self, d: Descriptor) -> np.ndarray:
         """A copy of the descriptor's payload, its rows one after the other."""

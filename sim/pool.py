@@ -21,8 +21,9 @@ KINDS = ("read", "write")
 class Pool:
     """Channels of one direction (`core` -1: of all cores). `free_at` is when each channel is idle again.
 
-    `head` is the transfer to serve next, `next_free` the first tick with an idle channel. `queue` has all that wait
-    when the pool is fifo, `turns` those of each worker when it is round_robin.
+    `head` is the transfer to serve next, `ready_at` the tick from which it can be: FOREVER without a head or a credit,
+    else when a channel is idle. `queue` has all that wait when the pool is fifo, `turns` those of each worker when it
+    is round_robin.
     """
 
     kind: str
@@ -35,7 +36,7 @@ class Pool:
     turns: dict[int, deque[Any]] = attrs.field(factory=dict, init=False)
     pointer: int = attrs.field(default=0, init=False)
     head: Any = attrs.field(default=None, init=False)
-    next_free: int = attrs.field(default=0, init=False)
+    ready_at: int = attrs.field(default=FOREVER, init=False)
     in_flight: int = attrs.field(default=0, init=False)
     peak_in_flight: int = attrs.field(default=0, init=False)
 
@@ -49,26 +50,33 @@ class Pool:
         arrivals = self.arrivals
         if len(arrivals) > 1:
             arrivals.sort(key=_worker)
-        JOINS[self.arbitration](self, arrivals)
+        self.head = JOINS[self.arbitration](self, arrivals)
         arrivals.clear()
+        if self.in_flight < self.credits:
+            self.ready_at = min(self.free_at)
 
     def take(self, tick: int) -> Any:
-        """Grant the head: it leaves the queue and takes a credit and the lowest channel that is idle at `tick`."""
-        transfer = self.head
-        LEAVES[self.arbitration](self, transfer)
+        """Grant the head at `tick`: it leaves the queue and takes a credit and the lowest idle channel."""
+        transfer, free_at = self.head, self.free_at
+        transfer.channel = free_at.index(tick) if self.ready_at == tick else _lowest_idle(free_at, tick)
+        self.head = LEAVES[self.arbitration](self, transfer)
         self.in_flight += 1
         if self.in_flight > self.peak_in_flight:
             self.peak_in_flight = self.in_flight
-        for channel, free in enumerate(self.free_at):
-            if free <= tick:
-                transfer.channel = channel
-                break
         return transfer
 
     def occupy(self, channel: int, until: int) -> None:
-        """The channel is busy until then."""
+        """The channel that was taken is busy until then."""
         self.free_at[channel] = until
-        self.next_free = min(self.free_at)
+        self.ready_at = FOREVER if self.head is None or self.in_flight == self.credits else min(self.free_at)
+
+    def give_back(self) -> bool:
+        """A credit comes back; tells whether a head has waited for that."""
+        awaited = self.in_flight == self.credits and self.head is not None
+        self.in_flight -= 1
+        if awaited:
+            self.ready_at = min(self.free_at)
+        return awaited
 
     def waiting(self) -> list[Any]:
         """What has no grant yet, by worker."""
@@ -91,39 +99,44 @@ def _worker(group: Sequence[Any]) -> int:
     return group[0].worker
 
 
-def _join_queue(pool: Pool, arrivals: Sequence[Sequence[Any]]) -> None:
+def _lowest_idle(free_at: Sequence[int], tick: int) -> int:
+    channel = 0
+    while free_at[channel] > tick:
+        channel += 1
+    return channel
+
+
+def _join_queue(pool: Pool, arrivals: Sequence[Sequence[Any]]) -> Any:
     for group in arrivals:
         pool.queue.extend(group)
-    pool.head = pool.queue[0]
+    return pool.queue[0]
 
 
-def _leave_queue(pool: Pool, _: Any) -> None:
+def _leave_queue(pool: Pool, _: Any) -> Any:
     queue = pool.queue
     queue.popleft()
-    pool.head = queue[0] if queue else None
+    return queue[0] if queue else None
 
 
-def _join_turns(pool: Pool, arrivals: Sequence[Sequence[Any]]) -> None:
+def _join_turns(pool: Pool, arrivals: Sequence[Sequence[Any]]) -> Any:
     for group in arrivals:
         pool.turns.setdefault(group[0].worker, deque()).extend(group)
-    pool.head = _next_in_turn(pool)
+    return _next_in_turn(pool)
 
 
-def _leave_turns(pool: Pool, transfer: Any) -> None:
+def _leave_turns(pool: Pool, transfer: Any) -> Any:
     turn = pool.turns[transfer.worker]
     turn.popleft()
     if not turn:
         del pool.turns[transfer.worker]
     pool.pointer = transfer.worker + 1
-    pool.head = _next_in_turn(pool)
+    return _next_in_turn(pool) if pool.turns else None
 
 
 def _next_in_turn(pool: Pool) -> Any:
-    if not pool.turns:
-        return None
     workers = sorted(pool.turns)
     return pool.turns[next((w for w in workers if w >= pool.pointer), workers[0])][0]
 
 
-JOINS: dict[str, Callable[[Pool, Sequence[Sequence[Any]]], None]] = {"fifo": _join_queue, "round_robin": _join_turns}
-LEAVES: dict[str, Callable[[Pool, Any], None]] = {"fifo": _leave_queue, "round_robin": _leave_turns}
+JOINS: dict[str, Callable[[Pool, Sequence[Sequence[Any]]], Any]] = {"fifo": _join_queue, "round_robin": _join_turns}
+LEAVES: dict[str, Callable[[Pool, Any], Any]] = {"fifo": _leave_queue, "round_robin": _leave_turns}

@@ -40,7 +40,7 @@ def _traffic(dma: Dma, kind: str) -> Traffic:
 
 
 def _digests(dma: Dma) -> dict[tuple[int, str], Digest]:
-    return {key: lane.digest for key, lane in sorted(dma.lanes.items()) if lane.digest.transfers}
+    return {key: lane.digest for key, lane in sorted(dma.lanes.items()) if lane.landed}
 
 
 def _pools(dma: Dma) -> tuple[PoolStats, ...]:
@@ -51,7 +51,7 @@ def _pools(dma: Dma) -> tuple[PoolStats, ...]:
             pool.core,
             len(pool.free_at),
             pool.credits,
-            sum(lane.digest.transfers for lane in lanes[pool.name]),
+            sum(lane.landed for lane in lanes[pool.name]),
             sum(lane.busy_ticks for lane in lanes[pool.name]),
             pool.peak_in_flight,
         )

@@ -64,10 +64,7 @@ class Segment(NamedTuple):
 
 @attrs.frozen
 class Fold:
-    """A transfer's five integers (d, s, m, c, l) and the segments they are sums of.
-
-    `counts` are what an account adds up: m, descriptors, payload and port bytes, bursts, pages, partial granules.
-    """
+    """A transfer's five integers (d, s, m, c, l) and the segments they are sums of."""
 
     d: str
     s: int
@@ -80,11 +77,6 @@ class Fold:
     bursts: int
     pages: int
     partial_granules: int
-    counts: tuple[int, ...] = attrs.field(init=False, repr=False, eq=False)
-
-    def __attrs_post_init__(self) -> None:
-        counts = (self.m, len(self.segments), self.payload_bytes, self.port_bytes, self.bursts, self.pages)
-        object.__setattr__(self, "counts", (*counts, self.partial_granules))
 
 
 @attrs.define(eq=False)

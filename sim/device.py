@@ -67,6 +67,7 @@ class Device:
 
     `inject` maps (number of the job, worker, sequence) to "dma_error", "stall" or "worker_died", see `Dma`;
     `faults` plans those and all others by the number of the job. `delivery.listeners` hear of every interrupt.
+    Without `moves` no transfer moves a byte and no worker packs one, while every tick stays as it was.
     """
 
     spec: DeviceSpec
@@ -76,6 +77,7 @@ class Device:
     trace: bool = attrs.field(default=False, kw_only=True)
     inject: Injections = attrs.field(factory=dict, kw_only=True)
     faults: FaultPlan = attrs.field(default=no_faults, kw_only=True)
+    moves: bool = attrs.field(default=True, kw_only=True)
     reset_ticks: int = attrs.field(default=200_000, kw_only=True)
     checker: Checker = attrs.field(factory=Checker, kw_only=True)
     memory: DeviceMemory = attrs.field(init=False)
@@ -170,7 +172,7 @@ class Device:
         inject |= injections(planned)
 
         def start_dma() -> Dma:
-            return Dma(self.env, self.spec, self.memory, self.seed, self.now, inject, self.trace)
+            return Dma(self.env, self.spec, self.memory, self.seed, self.now, inject, self.trace, self.moves)
 
         probe = MemoryProbe(self.memory)
         return JobContext(b"", ticket.submission.cookie, workers, self.spec, probe, self.env, start_dma, ticket.check)

@@ -458,41 +458,60 @@ static void unpack_transposed_words(const Row *row, u8 *tiled, u8 *linear, i64 p
 
 /* Few scattered channels in padding-free pixels: sixteen pixels are as many vectors as a pixel has bytes, and each
    vector on one side is put together from all those on the other side, by one shuffle each. */
-static inline vec gathered(const Row *row, const vec *from, i64 to) {
+static ALWAYS_INLINE vec gathered(const Row *row, const vec *from, i64 to, i64 size) {
     vec v = shuffle(from[0], row->streams[to][0]);
-    for (i64 k = 1; k < row->tiled_step; k++) v = either(v, shuffle(from[k], row->streams[to][k]));
+    for (i64 k = 1; k < size; k++) v = either(v, shuffle(from[k], row->streams[to][k]));
     return v;
 }
-static void pack_streams(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 n = row->channels, whole = pixels & ~(i64)15, size = row->tiled_step;
+static ALWAYS_INLINE void pack_stream_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 width) {
+    i64 size = n * width;
     vec stream[MAX_STREAMS];
-    for (i64 p = 0; p < whole; p += 16) {
+    for (i64 p = 0; p < pixels; p += 16) {
         for (i64 c = 0; c < n; c++) {
-            const u8 *from = linear + p * row->width + c * row->channel_stride;
-            if (row->width == 1) { stream[c] = load(from); continue; }
+            const u8 *from = linear + p * width + c * row->channel_stride;
+            if (width == 1) { stream[c] = load(from); continue; }
             duo planes = split_words(load_duo(from));
             stream[c] = low_of(planes);
             stream[n + c] = high_of(planes);
         }
-        for (i64 k = 0; k < size; k++) store(tiled + p * size + 16 * k, gathered(row, stream, k));
+        for (i64 k = 0; k < size; k++) store(tiled + p * size + 16 * k, gathered(row, stream, k, size));
     }
-    pack_scalars(row, tiled + whole * size, linear + whole * row->width, pixels - whole);
 }
-static void unpack_streams(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 n = row->channels, whole = pixels & ~(i64)15, size = row->tiled_step;
+static ALWAYS_INLINE void unpack_stream_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 width) {
+    i64 size = n * least(width, 2);
     vec packed[MAX_STREAMS];
-    for (i64 p = 0; p < whole; p += 16) {
+    for (i64 p = 0; p < pixels; p += 16) {
         for (i64 k = 0; k < size; k++) packed[k] = load(tiled + p * size + 16 * k);
         for (i64 c = 0; c < n; c++) {
-            u8 *to = linear + p * row->width + c * row->channel_stride;
-            vec low = gathered(row, packed, c);
-            if (row->width == 1) { store(to, low); continue; }
-            duo planes = duo_of(low, gathered(row, packed, n + c));
-            if (row->width == 4) widen16(to, planes);
+            u8 *to = linear + p * width + c * row->channel_stride;
+            vec low = gathered(row, packed, c, size);
+            if (width == 1) { store(to, low); continue; }
+            duo planes = duo_of(low, gathered(row, packed, n + c, size));
+            if (width == 4) widen16(to, planes);
             else join16(to, planes);
         }
     }
-    unpack_scalars(row, tiled + whole * size, linear + whole * row->width, pixels - whole);
+}
+/* Two to four channels get loops of their own, which the compiler unrolls. */
+#define BY_CHANNELS(loop, width)                                                                                       \
+    switch (row->channels) {                                                                                           \
+        case 2: loop(row, tiled, linear, whole, 2, width); break;                                                      \
+        case 3: loop(row, tiled, linear, whole, 3, width); break;                                                      \
+        case 4: loop(row, tiled, linear, whole, 4, width); break;                                                      \
+        default: loop(row, tiled, linear, whole, row->channels, width);                                                \
+    }
+static void pack_streams(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    i64 whole = pixels & ~(i64)15;
+    if (row->width == 1) BY_CHANNELS(pack_stream_pixels, 1)
+    else BY_CHANNELS(pack_stream_pixels, 2)
+    pack_scalars(row, tiled + whole * row->tiled_step, linear + whole * row->width, pixels - whole);
+}
+static void unpack_streams(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    i64 whole = pixels & ~(i64)15;
+    if (row->width == 1) BY_CHANNELS(unpack_stream_pixels, 1)
+    else if (row->width == 2) BY_CHANNELS(unpack_stream_pixels, 2)
+    else BY_CHANNELS(unpack_stream_pixels, 4)
+    unpack_scalars(row, tiled + whole * row->tiled_step, linear + whole * row->width, pixels - whole);
 }
 
 typedef struct Movers {

@@ -1,0 +1,68 @@
+"""`tessbed drill`: a mistake from the field, made again on purpose, with what a user is told."""
+
+import json
+from pathlib import Path
+
+import click
+
+from tessbed.scenarios.drills.format import compose_drill, drills
+from tessbed.scenarios.drills.stage import Stage
+from tessbed.scenarios.library import read_text
+from tessbed.scenarios.problems import Place, Problem, ScenarioError, nearest
+from tessbed.scenarios.text_table import aligned
+from tessbed.scenarios.toml_source import parse
+from tessbed.verbs.exits import FAILED, OK
+from tessbed.verbs.options import command as verb
+from tessbed.verbs.options import json_option
+
+HELP = """Make a mistake from the field again and read the diagnosis. Without DRILL, list the drills that ship.
+
+DRILL is a name from that list, or a TOML file of your own (docs/drills.md).
+
+Exit code: 0 everything was refused or right as the drill says, 1 not, 2 invalid input."""
+
+
+@verb("drill", HELP)
+@click.argument("drill", required=False)
+@json_option
+def command(drill: str | None, as_json: bool) -> int:
+    """The drill's steps on stdout; returns the exit code."""
+    if drill is None:
+        return _list(as_json)
+    path = _find(drill)
+    script = compose_drill(parse(read_text(path, drill), drill if path == Path(drill) else str(path)))
+    told = Stage(script).run()
+    ok = all(step.ok for step in told)
+    if as_json:
+        steps = [{"step": step.number, "does": step.words, "told": step.result, "ok": step.ok} for step in told]
+        document = {"schema_version": 1, "name": script.name, "verdict": "ok" if ok else "failed", "steps": steps}
+        click.echo(json.dumps(document, indent=2))
+    else:
+        click.echo("\n".join(transcript(script.name, script.about, [str(step) for step in told], ok)))
+    return OK if ok else FAILED
+
+
+def transcript(name: str, about: str, steps: list[str], ok: bool) -> list[str]:
+    """The drill for a person."""
+    verdict = "ok: each step went as the drill says" if ok else "FAILED: the last step did not go as the drill says"
+    return [name, "", *steps, "", f"the lesson: {about}", verdict]
+
+
+def _list(as_json: bool) -> int:
+    known = {name: compose_drill(parse(read_text(path, name), str(path))) for name, path in drills().items()}
+    if as_json:
+        click.echo(json.dumps([{"drill": name, "about": drill.about} for name, drill in known.items()], indent=2))
+        return OK
+    for line in aligned(("drill", "about"), [(name, drill.about) for name, drill in known.items()]):
+        click.echo(line)
+    return OK
+
+
+def _find(name: str) -> Path:
+    path, known = Path(name), drills()
+    if path.is_file():
+        return path
+    if name not in known:
+        text = f"no such file, and no drill of that name{nearest(path.stem, known) or '; `tessbed drill` lists them'}"
+        raise ScenarioError([Problem(Place(name), text)])
+    return known[name]

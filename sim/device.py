@@ -13,7 +13,7 @@ from simpy import Environment, Event, Process
 
 from tessbed.sim import clock, completion
 from tessbed.sim.audit import audit
-from tessbed.sim.check import Checker, JobCheck
+from tessbed.sim.check import Checker, JobCheck, granule_bytes
 from tessbed.sim.completion import Completion, Record
 from tessbed.sim.delivery import Delivery
 from tessbed.sim.dma import Dma
@@ -104,8 +104,7 @@ class Device:
         self.memory.view(submission.record_address, completion.RECORD_BYTES, write=True)
         if submission.workers is not None and submission.workers < 1:
             raise HazardError(f"a grid of {submission.workers} workers")
-        granule = 1 if self.spec.byte_strobes else self.spec.write_granule_bytes
-        check = self.checker.job(self, self._submitted, granule)
+        check = self.checker.job(self, self._submitted, granule_bytes(self.spec))
         ticket = Ticket(self._submitted, submission, self.now, self.env.event(), check)
         ticket.woken.callbacks.append(lambda _: check.learned())
         self._submitted += 1

@@ -10,15 +10,19 @@ from typing import Any
 
 import attrs
 import numpy as np
+import pytest
 
 from tessbed.firmware_models.geometry import Geometry as DeviceGeometry
 from tessbed.firmware_models.image import FirmwareImage
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.kernels.ev74.packet import Packet, decode
 from tessbed.kernels.plan import Plan
+from tessbed.sim.check import Checker, granule_bytes
 from tessbed.sim.completion import RECORD_BYTES, Record
 from tessbed.sim.completion import decode as decode_record
 from tessbed.sim.device import Device, Submission
+from tessbed.sim.job import MemoryProbe
+from tessbed.sim.orders import Choose, Stage, UntimedJob
 from tessbed.sim.spec import DeviceSpec, override
 from tessbed.sim.stats import JobStats
 from tests.contract.backends import plan_of
@@ -61,6 +65,17 @@ class Rig:
         strayed = bool((self.target[:low] != GUARD).any() or (self.target[high:] != GUARD).any())
         record = decode_record(self.record_page[:RECORD_BYTES].tobytes())
         return Launched(self.target[low:high].tobytes(), strayed, stats, record)
+
+    def in_order(self, choose: Choose, checker: Checker, *, recording: bool = False) -> Stage:
+        """Run the job without time, in the order that `choose` makes of it."""
+        memory, spec = self.device.memory, self.device.spec
+        stage = Stage(spec, memory, choose, checker.job(self, 0, granule_bytes(spec)), recording)
+        job: Any = UntimedJob(self.packet.raw, spec.workers, spec, MemoryProbe(memory), stage)
+        self.span()[:] = PREFILL
+        with pytest.raises(StopIteration) as end:
+            next(self.device.firmware.entry(job))
+        assert end.value.value.status == 0
+        return stage
 
     def span(self) -> np.ndarray:
         """The output's required span, in place."""

@@ -25,6 +25,7 @@ VERBS = {
     "advise": ("tessbed.verbs.advise", "tell how many workers pay off, and why"),
     "whatif": ("tessbed.verbs.whatif", "re-run with each device parameter worse and better, ranked"),
     "compare": ("tessbed.verbs.compare", "tell which terms make the difference between two runs"),
+    "sweep": ("tessbed.verbs.sweep", "time thousands of configurations in parallel; resumes"),
 }
 USAGE = "usage: tessbed VERB [ARGUMENTS]      tessbed VERB --help      tessbed --version"
 

@@ -9,8 +9,8 @@ from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, quiet_option, say
 from tessbed.verbs.study import engine_option, say_engine
 
-HELP = """Compare RUN1 with RUN2, each a run folder (`tessbed run -o`) or a scenario: which terms of the account of every
-EV74 job make the difference. They sum to it. --set applies to both, --set2 to RUN2 alone."""
+HELP = """Compare RUN1 with RUN2, each a run folder (`tessbed run -o`) or a scenario: which terms of the accounts of
+the EV74 jobs make the difference. They sum to it. --set applies to both, --set2 to RUN2 alone."""
 
 
 @verb("compare", HELP)

@@ -1,0 +1,114 @@
+"""Space: what `--vary` spans, and its points in a stated order: the product, the last parameter fastest.
+
+A random sweep takes distinct points of the same product, drawn by a seed, in the order of the draw.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from math import prod
+from random import Random
+from typing import Any
+
+import attrs
+
+from tessbed.scenarios.problems import Place, Problem, ScenarioError
+
+RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(\d+))?")
+Setting = tuple[str, str]  # key, value, both as `--set` takes them
+
+
+@attrs.frozen
+class Axis:
+    """One parameter and the values that it takes, as text."""
+
+    key: str
+    values: tuple[str, ...]
+
+
+@attrs.frozen
+class Space:
+    """The product of all axes."""
+
+    axes: tuple[Axis, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return prod(len(axis.values) for axis in self.axes)
+
+    def point(self, number: int) -> tuple[Setting, ...]:
+        """Point `number` in order."""
+        chosen = []
+        for axis in reversed(self.axes):
+            number, index = divmod(number, len(axis.values))
+            chosen.append((axis.key, axis.values[index]))
+        return tuple(reversed(chosen))
+
+    def points(self, count: int | None, seed: int) -> Iterator[tuple[Setting, ...]]:
+        """All points, or `count` distinct ones drawn by `seed`."""
+        numbers: Sequence[int] = range(self.size)
+        if count is not None and count < self.size:
+            numbers = Random(seed).sample(numbers, count)
+        return map(self.point, numbers)
+
+
+def parse(varied: Sequence[str]) -> Space:
+    """The space of `--vary KEY=VALUES` options. Raises ScenarioError with every mistake."""
+    axes, problems = [], []
+    for text in varied:
+        key, equals, values = text.partition("=")
+        found = tuple(_values(values))
+        if not equals or not key.strip() or not found:
+            wanted = "wanted KEY=VALUES, such as device.workers=1..16 or device.slots=1,2,4"
+            problems.append(Problem(Place("--vary"), f'got "{text}", {wanted}'))
+        elif key.strip() in [axis.key for axis in axes]:
+            problems.append(Problem(Place(f"--vary {key.strip()}"), "given twice, wanted once with all values"))
+        else:
+            axes.append(Axis(key.strip(), tuple(dict.fromkeys(found))))
+    if problems:
+        raise ScenarioError(problems)
+    return Space(tuple(axes))
+
+
+def _values(text: str) -> Iterator[str]:
+    """The values of a comma list; 1..16 is a range with both ends, 1..16..5 one with a step."""
+    for item in _split(text):
+        match = RANGE.fullmatch(item)
+        if match:
+            low, high, step = int(match[1]), int(match[2]), int(match[3] or 1)
+            if step:
+                yield from map(str, range(low, high + 1, step))
+        elif item:
+            yield item
+
+
+def _split(text: str) -> Iterator[str]:
+    """Items between commas that stand outside brackets, braces and quotes."""
+    depth, quote, item = 0, "", ""
+    for char in text:
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        depth += (char in "[{") - (char in "]}")
+        if char == "," and not depth and not quote:
+            yield item.strip()
+            item = ""
+        else:
+            item += char
+    yield item.strip()
+
+
+def settings_of(point: Sequence[Setting]) -> list[str]:
+    """The point as `--set` options."""
+    return [f"{key}={value}" for key, value in point]
+
+
+def plain(value: str) -> Any:
+    """A value for a table: a number where it is one."""
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value

@@ -1,0 +1,92 @@
+"""Table: the rows of a sweep as CSV, JSON lines, Parquet, and as something to read."""
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tessbed.scenarios.problems import Place, Problem, ScenarioError
+from tessbed.scenarios.study.advise import spark
+from tessbed.scenarios.study.sweep.point import Row
+from tessbed.scenarios.study.sweep.space import Setting, Space, plain
+from tessbed.scenarios.text_table import aligned
+
+SHOWN = 20
+Flat = dict[str, Any]
+
+
+def flat(points: Sequence[Sequence[Setting]], rows: Sequence[Row]) -> list[Flat]:
+    """One flat dict for each point: its values, then its results; the same columns in every one."""
+    found = []
+    for point, row in zip(points, rows, strict=True):
+        jobs = {f"device_ticks.{name}": ticks for name, ticks in row.get("jobs", {}).items()}
+        rest = {name: value for name, value in row.items() if name not in ("jobs", "error")}
+        found.append({**{key: plain(value) for key, value in point}, **rest, **jobs, "error": row.get("error", "")})
+    columns = list(dict.fromkeys(name for row in found for name in row if name != "error"))
+    return [{name: row.get(name) for name in (*columns, "error")} for row in found]
+
+
+def write_csv(path: Path, rows: Sequence[Flat]) -> None:
+    """With a header line."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def write_jsonl(path: Path, rows: Sequence[Flat]) -> None:
+    """One object a line."""
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+
+def write_parquet(path: Path, rows: Sequence[Flat]) -> None:
+    """With pyarrow. A column of numbers and words becomes one of words."""
+    try:
+        import pyarrow as pa  # pyright: ignore[reportMissingImports]
+        import pyarrow.parquet as pq  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        text = "needs pyarrow: pip install 'tessbed[parquet]'"
+        raise ScenarioError([Problem(Place(f"--out {path}"), text)]) from None
+    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
+    for name, values in columns.items():
+        if any(isinstance(value, str) for value in values):
+            columns[name] = [None if value is None else str(value) for value in values]
+    pq.write_table(pa.table(columns), path)
+
+
+WRITERS: dict[str, Callable[[Path, Sequence[Flat]], None]] = {
+    ".csv": write_csv,
+    ".jsonl": write_jsonl,
+    ".parquet": write_parquet,
+}
+
+
+def check_suffix(path: Path) -> None:
+    """Raise ScenarioError for a file that no writer makes."""
+    if path.suffix not in WRITERS:
+        text = f"got the suffix {path.suffix!r}, wanted {', '.join(WRITERS)}"
+        raise ScenarioError([Problem(Place(f"--out {path}"), text)])
+
+
+def lines(name: str, space: Space, rows: Sequence[Flat]) -> Iterator[str]:
+    """The sweep for a person: the best points, and for each parameter the best makespan by value."""
+    good = [row for row in rows if not row["error"]]
+    yield f"{name}: {len(rows):,} points, {len(rows) - len(good):,} without a result; device ticks, model ticks"
+    if not good:
+        return
+    keys = [axis.key for axis in space.axes]
+    ranked = sorted(good, key=lambda row: row["device_ticks"])
+    yield ""
+    shown = ranked[:SHOWN] if len(ranked) > SHOWN else good
+    yield f"the best {SHOWN}:" if len(ranked) > SHOWN else "all:"
+    cells = [(*(str(row[key]) for key in keys), f"{row['device_ticks']:,}", f"{row['job_ticks']:,}") for row in shown]
+    width = len(keys)
+    yield from aligned((*keys, "device ticks", "job ticks"), cells, numbers=range(width + 2))
+    for axis in space.axes:
+        values = [plain(value) for value in axis.values]
+        pairs = [(v, [row["device_ticks"] for row in good if row[axis.key] == v]) for v in values]
+        best = [(value, min(ticks)) for value, ticks in pairs if ticks]
+        yield ""
+        yield f"{axis.key}: best makespan by value  {spark([ticks for _, ticks in best])}"
+        yield "  " + ", ".join(f"{value}: {ticks:,}" for value, ticks in best[:SHOWN])

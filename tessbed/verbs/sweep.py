@@ -1,0 +1,120 @@
+"""`tessbed sweep`: thousands of configurations of a scenario, in parallel, kept and resumed."""
+
+import json
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import click
+
+from tessbed.scenarios.library import find
+from tessbed.scenarios.study.sweep import space, table
+from tessbed.scenarios.study.sweep.executors import hiring
+from tessbed.scenarios.study.sweep.farm import Farm
+from tessbed.scenarios.study.sweep.sweep import execute, open_store, plan
+from tessbed.verbs.options import command as verb
+from tessbed.verbs.options import json_option, quiet_option, say
+from tessbed.verbs.study import engine_option, plot_option
+
+HELP = """Time the EV74 jobs of SCENARIO for every combination of the varied keys.
+
+VALUES are a range such as 1..16 (1..16..5 with a step), a list such as 8,16,32, or both. Results are kept in a database
+by a hash of the resolved configuration; the same command goes on where an interrupted one stopped."""
+
+
+@verb("sweep", HELP)
+@click.argument("file", metavar="SCENARIO")
+@click.option("--vary", "varied", multiple=True, required=True, metavar="KEY=VALUES", help="A key and its values.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key at every point.")
+@click.option("--random", "count", type=click.IntRange(1), metavar="N", help="Draw N points instead of all.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of that draw.")
+@click.option("--db", metavar="FILE", help="The database of results.  [default: NAME.sweep.sqlite]")
+@click.option("--out", "outputs", multiple=True, metavar="FILE", help="Write a table: .csv, .jsonl or .parquet.")
+@click.option("-j", "--processes", type=click.IntRange(1), help="Processes.  [default: one for each CPU]")
+@click.option("--executor", "where", default="processes", show_default=True, help="here, processes, dask://HOST:PORT.")
+@engine_option
+@plot_option
+@json_option
+@quiet_option
+def command(
+    file: str,
+    varied: tuple[str, ...],
+    settings: tuple[str, ...],
+    count: int | None,
+    seed: int,
+    db: str | None,
+    outputs: tuple[str, ...],
+    processes: int | None,
+    where: str,
+    engine: str,
+    plot: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """The table on stdout."""
+    for output in outputs:
+        table.check_suffix(Path(output))
+    spanned = space.parse(varied)
+    planned = plan(file, settings, spanned, count, seed, engine)
+    hired = hiring(where, processes)
+    name = find(file).stem
+    path = db or f"{name}.sweep.sqlite"
+    store = open_store(path)
+    began = perf_counter()
+    try:
+        with _watched(len(planned.points), quiet=quiet) as progress:
+            rows = table.flat(planned.points, execute(planned, store, Farm(hired.hire, hired.width), progress))
+    except KeyboardInterrupt:
+        say(f"interrupted; what is done is in {path}, the same command goes on", quiet=quiet)
+        raise
+    finally:
+        store.close()
+    say(f"{len(rows):,} points in {perf_counter() - began:.1f} s; results in {path}", quiet=quiet)
+    for output in outputs:
+        table.WRITERS[Path(output).suffix](Path(output), rows)
+    if plot is not None:
+        _plot(plot, name, spanned, rows)
+    if as_json:
+        click.echo(json.dumps({"schema_version": 1, "name": name, "rows": rows}, indent=2))
+        return
+    for line in table.lines(name, spanned, rows):
+        click.echo(line)
+
+
+@contextmanager
+def _watched(total: int, *, quiet: bool) -> Any:
+    """A progress bar with the rate and the time left, where a terminal watches."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    began, ran = perf_counter(), 0
+    shown: Any = click.progressbar(length=total, file=sys.stderr, show_pos=True, item_show_func=_rate)
+    with shown as bar:
+        first = True
+
+        def progress(done: int) -> None:
+            nonlocal ran, first
+            ran += 0 if first else done
+            first = False
+            bar.update(done, f"{ran / max(1e-9, perf_counter() - began):,.0f} points/s")
+
+        yield progress
+
+
+def _rate(item: Any) -> str | None:
+    return item
+
+
+def _plot(path: Path, name: str, spanned: space.Space, rows: list[dict[str, Any]]) -> None:
+    """The best makespan over the first parameter, a line for each value of the second."""
+    from tessbed.scenarios.study.plot import curves
+
+    first, second = spanned.axes[0].key, spanned.axes[1].key if len(spanned.axes) > 1 else None
+    best: dict[str, dict[Any, int]] = {}
+    for row in rows:
+        if not row["error"]:
+            line = best.setdefault(f"{second} = {row[second]}" if second else name, {})
+            line[row[first]] = min(row["device_ticks"], line.get(row[first], row["device_ticks"]))
+    curves(path, name, first, {label: sorted(line.items()) for label, line in best.items()})

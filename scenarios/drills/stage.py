@@ -4,7 +4,6 @@ Each view remembers which tensor it really holds, from the last thing that wrote
 another tensor than it is, as in the field, and `verify` still knows what the bytes should have been.
 """
 
-import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tessbed.kernels import BindingError, ContractError, MlaCBlocked, MlaTiled, Op, Plan, Strided, TensorSpec
+from tessbed.kernels import BindingError, ContractError, Op, Plan, TensorSpec
 from tessbed.runtime import CapabilityError, HeapExhausted, Job, JobFault, LifetimeError, Runtime, SubmitError, View
 from tessbed.runtime.buffers import Buffer
 from tessbed.runtime.clients import Client
@@ -23,8 +22,9 @@ from tessbed.runtime.registration import register
 from tessbed.scenarios import backends
 from tessbed.scenarios.compose import compose
 from tessbed.scenarios.drills.format import Drill, Step
+from tessbed.scenarios.drills.tensors import PATTERNS, geometry_of, logical_bytes, physical_bytes
 from tessbed.scenarios.model import Geometry
-from tessbed.scenarios.oracle import expected_output, golden_bytes
+from tessbed.scenarios.oracle import expected_output
 from tessbed.scenarios.problems import ScenarioError
 from tessbed.scenarios.run import oracle_case
 from tessbed.scenarios.toml_source import parse
@@ -167,7 +167,7 @@ class Stage:
     def _submit(self, values: dict[str, Any]) -> str:
         plan = self._geometry(values["op"], values["reads"], values["writes"]).admit()
         source, target = self._view(values["source"]), self._view(values["target"])
-        after = [self.jobs[name].job for name in values["after"]]
+        after = [self._asked(name).job for name in values["after"]]
         job = self.client.submit(plan, [source], [target], after=after, name=values["job"])
         storage = source.buffer.allocation.storage[source.offset : source.offset + source.length]
         held = self.holds.get(values["source"])
@@ -176,21 +176,21 @@ class Stage:
         return "under way"
 
     def _wait(self, values: dict[str, Any]) -> str:
-        asked = self.jobs[values["job"]]
+        asked = self._asked(values["job"])
         result = self.runtime.wait(asked.job)
         return f"{result.state.value}: {result.outcome}"
 
     def _verify(self, values: dict[str, Any]) -> str:
         """The output against what the operation makes of the tensor that the source really holds."""
-        asked = self.jobs[values["job"]]
+        asked = self._asked(values["job"])
         if asked.source_holds is None:
             raise Wrong("wrong_bytes", "nobody knows what the source holds")
         truth, wanted = self.drill.tensors[asked.source_holds], self.drill.tensors[asked.writes]
         if asked.op is Op.TESS:
-            case = oracle_case(_geometry(asked.op, wanted, truth))
+            case = oracle_case(geometry_of(asked.op, wanted, truth))
         else:
             linear = wanted if wanted.shape == truth.shape else TensorSpec(truth.shape, truth.dtype)
-            case = oracle_case(_geometry(asked.op, truth, linear))
+            case = oracle_case(geometry_of(asked.op, truth, linear))
         expected = expected_output(case, asked.source_bytes, PREFILL)
         got = asked.target.cpu.read()[: expected.size]
         wrong = np.flatnonzero(got != expected[: got.size])
@@ -229,6 +229,11 @@ class Stage:
     def _read_scenario(self, values: dict[str, Any]) -> str:
         return f"scenario {compose(parse(values['text'], 'request.toml'), Path()).name!r}"
 
+    def _asked(self, name: str) -> Asked:
+        if name not in self.jobs:
+            raise SubmitError("no_job", name, f"no such job, there are {', '.join(self.jobs) or 'none'}")
+        return self.jobs[name]
+
     def _view(self, name: str) -> View:
         if name not in self.views:
             raise SubmitError("no_view", name, f"no such view, there are {', '.join(self.views) or 'none'}")
@@ -246,45 +251,9 @@ class Stage:
     def _geometry(self, op: str, reads: str, writes: str) -> Geometry:
         source, target = self.drill.tensors[reads], self.drill.tensors[writes]
         tiled, linear = (target, source) if op == Op.TESS.value else (source, target)
-        return _geometry(Op(op), tiled, linear)
+        return geometry_of(Op(op), tiled, linear)
 
 
-def _geometry(op: Op, tiled: TensorSpec, linear: TensorSpec) -> Geometry:
-    if not isinstance(tiled.layout, MlaTiled | MlaCBlocked):
-        raise ContractError("layout_unsupported", "tiled", f"got {type(tiled.layout).__name__}, wanted tiles")
-    layout = linear.layout
-    if isinstance(layout, MlaTiled | MlaCBlocked):
-        raise ContractError("layout_unsupported", "linear", f"got {type(layout).__name__}, wanted a linear tensor")
-    to = linear.dtype if op is Op.DETESSCAST else None
-    return Geometry(op, tiled.dtype, tiled.shape, tiled.layout, layout, to)
-
-
-def logical_bytes(spec: TensorSpec) -> int:
-    """Scalars times width: what people take for the size of a tensor."""
-    return math.prod(spec.shape) * spec.dtype.width
-
-
-def physical_bytes(spec: TensorSpec) -> int:
-    """The whole span that a tensor's storage needs, padding and gaps included."""
-    if isinstance(spec.layout, MlaTiled | MlaCBlocked):
-        op = Op.DETESSCAST if isinstance(spec.layout, MlaCBlocked) else Op.DETESS
-        return _geometry(op, spec, TensorSpec(spec.shape, spec.dtype)).admit().input.required_bytes
-    if isinstance(spec.layout, Strided):
-        last = sum((extent - 1) * stride for extent, stride in zip(spec.shape, spec.layout.strides, strict=True))
-        return last + spec.dtype.width
-    return logical_bytes(spec)
-
-
-def _golden(size: int) -> np.ndarray:
-    return golden_bytes(size)
-
-
-def _all_words(size: int) -> np.ndarray:
-    """Every BF16 word in turn, low byte first."""
-    return np.resize(np.arange(1 << 16, dtype="<u2").view(np.uint8), size)
-
-
-PATTERNS = {"golden": _golden, "words": _all_words}
 DOINGS: dict[str, Callable[[Stage, dict[str, Any]], str]] = {
     "allocate": Stage._allocate,
     "place": Stage._place,

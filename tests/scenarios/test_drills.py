@@ -80,10 +80,15 @@ def test_a_step_that_should_be_refused_and_is_not_fails_the_drill() -> None:
 
 def test_another_refusal_than_expected_fails_the_drill() -> None:
     """Only the named refusal will do; unknown names are refused too."""
-    steps = '[[steps]]\ndo = "close"\nbuffer = "b"\nrefused = "lifetime"\n'
-    (told,) = Stage(compose_drill(parse(HEAD + steps, "d.toml"))).run()
-    assert not told.ok
-    assert "no such buffer, there are none [no_buffer]" in told.result
+    for step, words in (
+        ('do = "close"\nbuffer = "b"', "no such buffer, there are none [no_buffer]"),
+        ('do = "wait"\njob = "j"', "no such job, there are none [no_job]"),
+        ('do = "read"\nview = "v"', "no such view, there are none [no_view]"),
+    ):
+        steps = f'[[steps]]\n{step}\nrefused = "lifetime"\n'
+        (told,) = Stage(compose_drill(parse(HEAD + steps, "d.toml"))).run()
+        assert not told.ok
+        assert words in told.result
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The house: its layout, its packages, its quick start, and what no file of it may hold."""
 
+import ast
 import os
 import re
 import subprocess
@@ -8,6 +9,7 @@ import tarfile
 import time
 import tomllib
 import zipfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("firmware_models", "kernels", "runtime", "scenarios", "sim")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 BINARY = {".bin", ".npy", ".png"}
+IMPORTED_AS = {"attr": "attrs", "tree_sitter": "tree-sitter", "tree_sitter_toml": "tree-sitter-toml", "vcd": "pyvcd"}
 
 # What a file must not name: a place on somebody's machine, a package registry, something left for later.
 UNWANTED = {
@@ -117,6 +120,31 @@ def test_every_dependency_says_why():
     extras = PROJECT["project"]["optional-dependencies"].values()
     needed = [*PROJECT["project"]["dependencies"], *(name for names in extras for name in names)]
     assert [name for name in needed if not re.search(rf'"{re.escape(name)}"[\],]* *# \w', text)] == []
+
+
+def test_the_product_needs_what_it_imports():
+    """Each package that the product imports is declared, and each declared dependency is imported."""
+    modules = [path for room in (*ROOMS, "tessbed") for path in (ROOT / room).rglob("*.py")]
+    imported = {name.split(".")[0] for path in modules for name in imports_of(path)}
+    foreign = {IMPORTED_AS.get(name, name) for name in imported - sys.stdlib_module_names - {"tessbed"}}
+    extras = PROJECT["project"]["optional-dependencies"]
+    dependencies = names_of(PROJECT["project"]["dependencies"])
+    optional = names_of(names for extra in extras if extra not in ("test", "check") for names in extras[extra])
+    assert dependencies <= foreign <= dependencies | optional
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """The modules that a file imports, lazily or not."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def names_of(requirements: Iterable[str]) -> set[str]:
+    """The packages without their versions."""
+    return {re.split(r"[<>=\[; ]", requirement)[0] for requirement in requirements}
 
 
 def test_help_lists_every_target():

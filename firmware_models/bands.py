@@ -7,6 +7,7 @@ overlaps the gathers and the packing of the next; overlap of gathers with packin
 Source: Tess document, "Execution and ownership"; docs/simulation.md, "Rules".
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
@@ -105,12 +106,13 @@ def body_of(program: Program) -> Body:
 def in_order(bands: Iterable[Band], spec: DeviceSpec) -> Iterator[tuple[Band, bool]]:
     """Each band, and whether its drain must wait for every earlier one: it may share a granule with one in flight."""
     granule = 1 if spec.byte_strobes else spec.write_granule_bytes
-    in_flight: list[Footprint] = []
+    in_flight: deque[Footprint] = deque(maxlen=spec.slots - 1)
     for band in bands:
         ordered = any(band.footprint.meets(earlier, granule) for earlier in in_flight)
         yield band, ordered
-        kept = [] if ordered else in_flight
-        in_flight = [*kept, band.footprint][1 - spec.slots :] if spec.slots > 1 else []
+        if ordered:
+            in_flight.clear()
+        in_flight.append(band.footprint)
 
 
 def run_bands(worker: WorkerContext, bands: Iterable[Band]) -> Steps:

@@ -61,6 +61,12 @@ def post(env: Environment, tick: int, place: EventPriority, occasion: Any) -> No
     heappush(env._queue, (tick, place, next(env._eid), occasion))
 
 
+def comes_next(env: Environment, place: EventPriority) -> bool:
+    """Whether something posted now for this tick and `place` would be the very next to come."""
+    queue = env._queue
+    return not queue or queue[0][0] > env._now or queue[0][1] > place
+
+
 def call(occasion: Any) -> None:
     """Call the callbacks of `occasion` here and now, as if its turn had come."""
     calls, occasion.callbacks = occasion.callbacks, None

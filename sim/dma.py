@@ -86,8 +86,11 @@ class Dma:
         self.lanes[worker, kind] = lane
         return lane
 
-    def read(self, lane: Lane, seq: int, descriptors: Sequence[Descriptor]) -> None:
-        """Request gather reads, numbered from `seq` on; raises DeviceFault when the worker dies of one."""
+    def read(self, lane: Lane, seq: int, descriptors: Sequence[Descriptor], *, last: bool = False) -> None:
+        """Request gather reads, numbered from `seq` on; raises DeviceFault when the worker dies of one.
+
+        `last` says that the caller does nothing more in this tick.
+        """
         if self._halted:
             return
         tick, cost, group = clock.now(self.env), self.costs.read, []
@@ -98,7 +101,10 @@ class Dma:
         finally:
             if group:
                 lane.pool.arrivals.append(group)
-                self._arbitrate_at(tick)
+                if last and self._plain and clock.comes_next(self.env, clock.ARBITRATION):
+                    self._arbitrate(None)
+                else:
+                    self._arbitrate_at(tick)
 
     def write(self, lane: Lane, seq: int, chain: tuple[Descriptor, ...]) -> None:
         """Request a drain chain; raises DeviceFault when the worker dies of it."""

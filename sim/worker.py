@@ -177,7 +177,7 @@ class WorkerContext:
         clock.post(self._env, now + ticks, clock.WORKER, occasion)
         return self._bell
 
-    def _request_group(self, _: Any) -> None:
+    def _request_group(self, alarm: clock.Alarm | None) -> None:
         """The registers of the gathers are written: they arrive, and the bell is for the last of them."""
         self._note_group(self._group)
         first = self._seq
@@ -185,7 +185,7 @@ class WorkerContext:
         seqs = range(first, self._seq)
         self._await("gather", seqs)
         try:
-            self._dma.read(self._reads, first, self._group)
+            self._dma.read(self._reads, first, self._group, last=alarm is not None)
         except DeviceFault as death:
             self._death = death
             self._awaited.clear()
@@ -212,7 +212,11 @@ class WorkerContext:
                 self._ring()
 
     def _ring(self) -> None:
-        clock.post(self._env, clock.now(self._env), clock.WORKER, self._bell)
+        """Wake the worker in this tick; at once when it is next anyway."""
+        if clock.comes_next(self._env, clock.WORKER):
+            clock.call(self._bell)
+        else:
+            clock.post(self._env, clock.now(self._env), clock.WORKER, self._bell)
 
     def _wait_for(self, reason: str, seqs: Sequence[int]) -> Steps:
         flying = [seq for seq in seqs if seq in self._flying]

@@ -1,0 +1,47 @@
+"""The product's engines on the yardstick's work."""
+
+import numpy as np
+
+from tessbed.firmware_models.bands import Band, body_of, in_order, wait_groups
+from tessbed.sim.check import Checker
+from tessbed.sim.device import Device, Submission
+from tessbed.sim.exact import Cost, Run, TimedBand
+from tessbed.sim.limits import PAGE_BYTES
+from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.stats import JobStats
+from tessbed.sim.transfer import Fold, fold_chain, fold_read
+from tests.sim.rig import BodyFirmware
+from tests.yardstick.work import Memory, Work
+
+
+def run_reference(work: Work, memory: Memory, *, moves: bool, checks: bool = False) -> JobStats:
+    """The event engine: a whole device, its firmware the same loop over the same bands, with or without its checker."""
+    firmware = BodyFirmware(body_of(lambda worker: iter(work.programs[worker])))
+    device = Device(work.spec, firmware, moves=moves, checker=Checker("raise" if checks else "off"))
+    page = work.spec.memory.window_base
+    device.memory.map(page, np.zeros(PAGE_BYTES, np.uint8))
+    for address, array in memory:
+        device.memory.map(address, array)
+    return device.run(device.submit(Submission(page, 16, page + 64, 1, len(work.programs))))
+
+
+def timed(work: Work) -> list[list[Run]]:
+    """The programs for the exact engine."""
+    return [[Run((band,)) for band in _timed(work.spec, program)] for program in work.programs]
+
+
+def _timed(spec: DeviceSpec, bands: list[Band]) -> list[TimedBand]:
+    return [
+        TimedBand(
+            tuple(tuple(_cost(fold_read(spec, d)) for d in group) for group in wait_groups(band, spec)),
+            band.ticks,
+            ordered,
+            (_cost(fold_chain(spec, band.chain)),),
+            len(band.chain),
+        )
+        for band, ordered in in_order(bands, spec)
+    ]
+
+
+def _cost(fold: Fold) -> Cost:
+    return Cost(fold.s, fold.m, fold.c)

@@ -3,10 +3,12 @@
 numpy's inner loop is cheap only when it is long. So runs of 16 bytes and more travel as void items, two overlapping
 ones for a ragged end; short runs and few channels travel channel by channel, with the pixels in the inner loop; and a
 low plane is a cast between one byte and two, which truncates on the way in and zero-extends on the way out.
-Nothing here computes: integer casts and copies only, so every BF16 pattern survives.
+FP32 without gaps is widened as integers first and shifted up as a whole at the end. Nothing else computes: integer
+casts, copies and that one shift, so every BF16 pattern survives.
 """
 
 from collections.abc import Iterator
+from math import prod
 
 import attrs
 import numpy as np
@@ -17,6 +19,7 @@ from tessbed.kernels.plan import Op, Plan, TileClass
 
 BYTE = np.dtype("u1")
 WORD = np.dtype("<u2")
+LONG = np.dtype("<u4")
 ITEM_BYTES = 16
 ITEM = np.dtype(f"V{ITEM_BYTES}")
 FEW_CHANNELS = 8
@@ -52,7 +55,14 @@ class Copy:
     source: View
 
 
-Step = Fill | Copy
+@attrs.frozen
+class Raise:
+    """Shifts every element of `target` up by 16 bits, in place."""
+
+    target: View
+
+
+Step = Fill | Copy | Raise
 
 
 @attrs.frozen
@@ -67,8 +77,9 @@ def compile_plan(plan: Plan, classes: tuple[TileClass, ...]) -> Program:
     """The steps that execute `plan`: paddings first, since payload may overwrite them."""
     packs = plan.op is Op.TESS
     fills = _fills(plan, classes) if packs else ()
-    moves = (step for block in blocks_of(plan, classes) for step in _block_steps(plan, block))
-    return Program(packs, (*fills, *moves))
+    scalars = _scalars(plan)
+    moves = (step for block in blocks_of(plan, classes) for step in _block_steps(plan, block, scalars))
+    return Program(packs, (*fills, *moves, *scalars.after))
 
 
 def run(program: Program, tiled: Bound, linear: Bound) -> None:
@@ -78,8 +89,34 @@ def run(program: Program, tiled: Bound, linear: Bound) -> None:
     for step in program.steps:
         if isinstance(step, Fill):
             step.target.over(target).fill(step.value)
+        elif isinstance(step, Raise):
+            scalars = step.target.over(target)
+            np.left_shift(scalars, 16, out=scalars)
         else:
             np.copyto(step.target.over(target), step.source.over(source), casting="unsafe")
+
+
+@attrs.frozen
+class Scalars:
+    """How a word stands in a linear scalar while it is moved.
+
+    A cast of the low byte writes the type `low` at byte `at`; the high byte stands behind the low one. `cleared` says
+    that the bytes before are cleared apart; `after` is what remains to do when all is moved.
+    """
+
+    low: np.dtype = WORD
+    at: int = 0
+    cleared: bool = False
+    after: tuple[Raise, ...] = ()
+
+
+def _scalars(plan: Plan) -> Scalars:
+    if plan.linear_dtype.width < 4:
+        return Scalars()
+    count = prod(plan.shape)
+    if plan.output.required_bytes > count * 4:
+        return Scalars(at=2, cleared=True)
+    return Scalars(LONG, after=(Raise(View(LONG, (count,), 0, (4,))),))
 
 
 def _fills(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[Fill]:
@@ -97,14 +134,17 @@ def _gap_view(gap: Gap) -> View:
     return View(BYTE, shape, gap.tiled_offset, (*(stride for _, stride in gap.loops), 1))
 
 
-def _block_steps(plan: Plan, block: Block) -> Iterator[Step]:
-    packs, width = plan.op is Op.TESS, plan.linear_dtype.width
+def _block_steps(plan: Plan, block: Block, scalars: Scalars) -> Iterator[Step]:
+    packs = plan.op is Op.TESS
     if plan.tiled_dtype.width == 1:
         yield from _byte_steps(block, packs)
-    elif block.channels == 1 and block.plane_bytes == 1:
-        yield from _word_steps(block, packs, width)
+        return
+    if scalars.cleared:
+        yield Fill(_lanes(block, WORD, 0, tiled=False), 0)
+    if block.channels == 1 and block.plane_bytes == 1:
+        yield _copy(_lanes(block, scalars.low, scalars.at, tiled=False), _lanes(block, WORD, 0, tiled=True), packs)
     else:
-        yield from _plane_steps(block, packs, width)
+        yield from _plane_steps(block, packs, scalars)
 
 
 def _copy(linear: View, tiled: View, packs: bool) -> Copy:
@@ -131,21 +171,12 @@ def _unrolled(block: Block) -> Block:
     return block
 
 
-def _word_steps(block: Block, packs: bool, width: int) -> Iterator[Step]:
-    """One BF16 channel without padding: its planes are the word itself."""
-    if width == 4:
-        yield Fill(_lanes(block, WORD, 0, tiled=False), 0)
-    yield _copy(_lanes(block, WORD, width - 2, tiled=False), _lanes(block, WORD, 0, tiled=True), packs)
-
-
-def _plane_steps(block: Block, packs: bool, width: int) -> Iterator[Step]:
-    """BF16: the low bytes by a cast, which cuts or clears the high ones, then those; FP32's lower half apart."""
-    if width == 4:
-        yield Fill(_lanes(block, WORD, 0, tiled=False), 0)
+def _plane_steps(block: Block, packs: bool, scalars: Scalars) -> Iterator[Step]:
+    """BF16: the low bytes by a cast, which cuts the higher ones or clears them, then the high bytes."""
     for part in (block,) if block.channels >= FEW_CHANNELS else _lanes_of(block):
-        yield _copy(_lanes(part, WORD, width - 2, tiled=False), _lanes(part, BYTE, 0, tiled=True), packs)
-        high = _lanes(part, BYTE, part.plane_bytes, tiled=True)
-        yield _copy(_lanes(part, BYTE, width - 1, tiled=False), high, packs)
+        low, high = _lanes(part, BYTE, 0, tiled=True), _lanes(part, BYTE, part.plane_bytes, tiled=True)
+        yield _copy(_lanes(part, scalars.low, scalars.at, tiled=False), low, packs)
+        yield _copy(_lanes(part, BYTE, scalars.at + 1, tiled=False), high, packs)
 
 
 def _lanes_of(block: Block) -> Iterator[Block]:

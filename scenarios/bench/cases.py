@@ -1,5 +1,7 @@
 """The bench's cases: a table of tensors and tiles, most of them real ones, from 2 KiB to hundreds of MiB."""
 
+from typing import Any
+
 import attrs
 import numpy as np
 
@@ -22,8 +24,8 @@ Request = tess.Request | detess.Request | detesscast.Request
 class BenchCase:
     """One (H, W, C) tensor. `order` is how the linear side lies in memory; `pitch` adds that many scalars to a row.
 
-    `family` groups cases for the summary: groups16 (full 16-channel groups), few (1 to 3 channels), odd, channel_first,
-    pitched, identity (both sides are the same bytes).
+    `family` groups cases for the summary: small; groups16 (full 16-channel groups); few (1 to 3 channels); odd;
+    channel_first; pitched; identity (both sides are the same bytes); huge.
     """
 
     name: str
@@ -75,44 +77,52 @@ class BenchCase:
         return np.dtype({1: np.uint8, 2: np.uint16, 4: np.uint32}[self.linear_dtype.width])
 
 
-def _both(name: str, dtype: str, *geometry: object, family: str, **options: object) -> tuple[BenchCase, ...]:
+def _all(name: str, dtype: str, *geometry: Any, **options: Any) -> tuple[BenchCase, ...]:
     """Tess and Detess of one tensor, and DetessCast to FP32 for BF16."""
     kinds = [("tess", None), ("detess", None)] + ([("detesscast", "fp32")] if dtype == "bf16" else [])
-    return tuple(
-        BenchCase(f"{op} {dtype} {name}", op, dtype, *geometry, family=family, to=to, **options)  # pyright: ignore[reportArgumentType]
-        for op, to in kinds
-    )
+    return tuple(BenchCase(f"{op} {dtype} {name}", op, dtype, *geometry, to=to, **options) for op, to in kinds)
 
+
+def _blocks(name: str, shape: tuple[int, int, int], tile: tuple[int, int, int], to: str) -> BenchCase:
+    """DetessCast of channel blocks."""
+    return BenchCase(f"detesscast {name} to {to}", "detesscast", "bf16", shape, tile, "cblocked", "groups16", to)
+
+
+CHW: dict[str, Any] = {"family": "channel_first", "order": "chw"}
+CWH: dict[str, Any] = {"family": "channel_first", "order": "cwh"}
+PITCHED: dict[str, Any] = {"family": "pitched", "pitch": 32}
+IMAGE = (640, 640, 3)
+DETECTOR = (60, 80, 65)
 
 CASES: tuple[BenchCase, ...] = (
-    *_both("2 KiB, 8x8x16", "bf16", (8, 8, 16), (4, 4, 16), "compact", family="small"),
-    *_both("80x80x64, 16 channels a tile", "bf16", (80, 80, 64), (16, 16, 16), "compact", family="groups16"),
-    *_both("320x320x64, whole pixels", "bf16", (320, 320, 64), (16, 16, 64), "compact", family="groups16"),
-    *_both("640x640x64, 16 channels a tile", "bf16", (640, 640, 64), (16, 16, 16), "compact", family="groups16"),
-    BenchCase("detesscast 80x80x64 blocks", "detesscast", "bf16", (80, 80, 64), (16, 16, 16), "cblocked", "groups16", "fp32"),
-    BenchCase("detesscast 80x80x80 blocks", "detesscast", "bf16", (80, 80, 80), (16, 4, 80), "cblocked", "groups16", "fp32"),
-    BenchCase("detesscast 80x80x80 blocks to bf16", "detesscast", "bf16", (80, 80, 80), (16, 4, 80), "cblocked", "groups16", "bf16"),
-    *_both("image 640x640x3", "bf16", (640, 640, 3), (640, 32, 3), "compact", family="few"),
-    *_both("image 640x640x3 padded", "bf16", (640, 640, 3), (640, 32, 3), "pad16", family="few"),
-    *_both("chroma 192x832x2", "bf16", (192, 832, 2), (39, 42, 2), "compact", family="few"),
-    *_both("luma 384x1664x1", "bf16", (384, 1664, 1), (384, 17, 1), "compact", family="few"),
-    *_both("160x160x24", "bf16", (160, 160, 24), (16, 16, 24), "compact", family="odd"),
-    *_both("detector 60x80x65", "bf16", (60, 80, 65), (12, 4, 65), "compact", family="odd"),
-    *_both("detector 60x80x65 padded", "bf16", (60, 80, 65), (12, 4, 65), "pad16", family="odd"),
-    *_both("320x320x12", "bf16", (320, 320, 12), (32, 32, 12), "compact", family="odd"),
-    *_both("channel-first 640x640x3", "bf16", (640, 640, 3), (32, 32, 3), "compact", family="channel_first", order="chw"),
-    *_both("channel-first 160x160x64", "bf16", (160, 160, 64), (16, 16, 16), "compact", family="channel_first", order="chw"),
-    *_both("width-first 160x160x64", "bf16", (160, 160, 64), (16, 16, 16), "compact", family="channel_first", order="cwh"),
-    *_both("pitched 320x320x64", "bf16", (320, 320, 64), (16, 16, 16), "compact", family="pitched", pitch=32),
-    *_both("image 640x640x3", "int8", (640, 640, 3), (32, 128, 3), "compact", family="few"),
-    *_both("image 640x640x3 padded", "int8", (640, 640, 3), (32, 128, 3), "pad16", family="few"),
-    *_both("80x80x64, a row a tile", "int8", (80, 80, 64), (1, 80, 64), "pad16", family="identity"),
-    *_both("320x320x64, 16 channels a tile", "int8", (320, 320, 64), (16, 16, 16), "compact", family="groups16"),
-    *_both("320x320x64, whole pixels", "int8", (320, 320, 64), (16, 16, 64), "compact", family="groups16"),
-    *_both("detector 60x80x65 padded", "int8", (60, 80, 65), (1, 80, 65), "pad16", family="odd"),
-    *_both("head 40x40x243", "int8", (40, 40, 243), (1, 20, 243), "pad16", family="odd"),
-    *_both("channel-first 640x640x3", "int8", (640, 640, 3), (32, 32, 3), "compact", family="channel_first", order="chw"),
-    *_both("channel-first 160x160x64", "int8", (160, 160, 64), (16, 16, 16), "compact", family="channel_first", order="chw"),
-    *_both("pitched 320x320x64", "int8", (320, 320, 64), (16, 16, 16), "compact", family="pitched", pitch=32),
-    *_both("1280x1280x64", "bf16", (1280, 1280, 64), (16, 16, 16), "compact", family="huge"),
-)  # fmt: skip
+    *_all("2 KiB, 8x8x16", "bf16", (8, 8, 16), (4, 4, 16), "compact", "small"),
+    *_all("80x80x64, 16 channels a tile", "bf16", (80, 80, 64), (16, 16, 16), "compact", "groups16"),
+    *_all("320x320x64, whole pixels", "bf16", (320, 320, 64), (16, 16, 64), "compact", "groups16"),
+    *_all("640x640x64, 16 channels a tile", "bf16", (640, 640, 64), (16, 16, 16), "compact", "groups16"),
+    _blocks("80x80x64 blocks", (80, 80, 64), (16, 16, 16), "fp32"),
+    _blocks("80x80x80 blocks", (80, 80, 80), (16, 4, 80), "fp32"),
+    _blocks("80x80x80 blocks", (80, 80, 80), (16, 4, 80), "bf16"),
+    *_all("image 640x640x3", "bf16", IMAGE, (640, 32, 3), "compact", "few"),
+    *_all("image 640x640x3 padded", "bf16", IMAGE, (640, 32, 3), "pad16", "few"),
+    *_all("chroma 192x832x2", "bf16", (192, 832, 2), (39, 42, 2), "compact", "few"),
+    *_all("luma 384x1664x1", "bf16", (384, 1664, 1), (384, 17, 1), "compact", "few"),
+    *_all("160x160x24", "bf16", (160, 160, 24), (16, 16, 24), "compact", "odd"),
+    *_all("detector 60x80x65", "bf16", DETECTOR, (12, 4, 65), "compact", "odd"),
+    *_all("detector 60x80x65 padded", "bf16", DETECTOR, (12, 4, 65), "pad16", "odd"),
+    *_all("320x320x12", "bf16", (320, 320, 12), (32, 32, 12), "compact", "odd"),
+    *_all("channel-first 640x640x3", "bf16", IMAGE, (32, 32, 3), "compact", **CHW),
+    *_all("channel-first 160x160x64", "bf16", (160, 160, 64), (16, 16, 16), "compact", **CHW),
+    *_all("width-first 160x160x64", "bf16", (160, 160, 64), (16, 16, 16), "compact", **CWH),
+    *_all("pitched 320x320x64", "bf16", (320, 320, 64), (16, 16, 16), "compact", **PITCHED),
+    *_all("image 640x640x3", "int8", IMAGE, (32, 128, 3), "compact", "few"),
+    *_all("image 640x640x3 padded", "int8", IMAGE, (32, 128, 3), "pad16", "few"),
+    *_all("80x80x64, a row a tile", "int8", (80, 80, 64), (1, 80, 64), "pad16", "identity"),
+    *_all("320x320x64, 16 channels a tile", "int8", (320, 320, 64), (16, 16, 16), "compact", "groups16"),
+    *_all("320x320x64, whole pixels", "int8", (320, 320, 64), (16, 16, 64), "compact", "groups16"),
+    *_all("detector 60x80x65 padded", "int8", DETECTOR, (1, 80, 65), "pad16", "odd"),
+    *_all("head 40x40x243", "int8", (40, 40, 243), (1, 20, 243), "pad16", "odd"),
+    *_all("channel-first 640x640x3", "int8", IMAGE, (32, 32, 3), "compact", **CHW),
+    *_all("channel-first 160x160x64", "int8", (160, 160, 64), (16, 16, 16), "compact", **CHW),
+    *_all("pitched 320x320x64", "int8", (320, 320, 64), (16, 16, 16), "compact", **PITCHED),
+    *_all("1280x1280x64", "bf16", (1280, 1280, 64), (16, 16, 16), "compact", "huge"),
+)

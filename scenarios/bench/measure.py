@@ -47,7 +47,7 @@ def measure(case: BenchCase, rounds: int) -> Measurement:
     backend, request = BACKENDS[case.op], case.request()
     prepared = backend.check_inference(request)
     plan = prepared.plan
-    times = _interleaved(_contenders(case, prepared), rounds)
+    times = _interleaved(contenders(case), rounds)
     call, copy = times.pop("call"), times.pop("copy")
     best = min(times, key=lambda name: median(times[name]))
     both = median(_time(lambda: backend.check_inference(request), 20) for _ in range(5))
@@ -70,8 +70,9 @@ def measure(case: BenchCase, rounds: int) -> Measurement:
     )
 
 
-def _contenders(case: BenchCase, prepared: Prepared) -> dict[str, Callable[[], None]]:
+def contenders(case: BenchCase) -> dict[str, Callable[[], None]]:
     """The checked call, the plain copy of the same traffic, and every rival; their results were compared."""
+    prepared: Prepared = BACKENDS[case.op].check_inference(case.request())
     plan = prepared.plan
     packs = case.op == "tess"
     source, target = _storage(plan.input.required_bytes), _storage(plan.output.required_bytes)
@@ -79,29 +80,30 @@ def _contenders(case: BenchCase, prepared: Prepared) -> dict[str, Callable[[], N
     linear, tiled = (source, target) if packs else (target, source)
     array = np.ndarray(case.shape, case.numpy_dtype(), linear, 0, case.strides())  # pyright: ignore[reportCallIssue, reportArgumentType]
     half = (source.size + target.size) // 2
-    copy_from, copy_to = np.zeros(half, np.uint8), np.zeros(half, np.uint8)
+    copy_from, copy_to = _storage(half), _storage(half)
+    copy_from.fill(1)  # pages never written would all be the one zero page, and cost nothing to read
     backend = BACKENDS[case.op]
-    contenders: dict[str, Callable[[], None]] = {
+    found: dict[str, Callable[[], None]] = {
         "call": lambda: backend.execute(prepared, [source], [target]),
         "copy": lambda: np.copyto(copy_to, copy_from),
     }
     for name, transpose in transposers().items():
-        contenders[name] = _bind(rival(case, plan, transpose), array, tiled)
-    _compare(contenders, target, case)
-    return contenders
+        found[name] = _bind(rival(case, plan, transpose), array, tiled)
+    _compare(found, target, case)
+    return found
 
 
 def _bind(run: Rival, array: np.ndarray, tiled: np.ndarray) -> Callable[[], None]:
     return lambda: run(array, tiled)
 
 
-def _compare(contenders: dict[str, Callable[[], None]], target: np.ndarray, case: BenchCase) -> None:
+def _compare(found: dict[str, Callable[[], None]], target: np.ndarray, case: BenchCase) -> None:
     target.fill(0)
-    contenders["call"]()
+    found["call"]()
     expected = target.copy()
-    for name in contenders.keys() - {"call", "copy"}:
+    for name in found.keys() - {"call", "copy"}:
         target.fill(0)
-        contenders[name]()
+        found[name]()
         if not np.array_equal(target, expected):
             raise ArithmeticError(f"{case.name}: the pipeline of {name} gives other bytes; nothing was measured")
 
@@ -113,11 +115,11 @@ def _storage(size_bytes: int) -> np.ndarray:
     return storage[first : first + size_bytes]
 
 
-def _interleaved(contenders: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
-    repeats = {name: max(1, int(ROUND_NS / max(_time(run, 1), 1))) for name, run in contenders.items()}
-    times: dict[str, list[float]] = {name: [] for name in contenders}
+def _interleaved(runs: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
+    repeats = {name: max(1, int(ROUND_NS / max(_time(run, 1), 1))) for name, run in runs.items()}
+    times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
-        for name, run in contenders.items():
+        for name, run in runs.items():
             times[name].append(_time(run, repeats[name]))
     return times
 

@@ -1,0 +1,1 @@
+"""Measurements by pytest-benchmark; no part of the suite."""

@@ -1,5 +1,6 @@
 """The runtime's errors: the caller's mistakes at submission, the device's trouble with a job, and lifetimes broken.
 
+Where users of such chips know an error by the name of an errno, `errno_name` has it.
 Storage that does not fit a plan raises `tessbed.kernels.BindingError`, as on every backend.
 """
 
@@ -19,6 +20,8 @@ class SubmitError(ValueError):
 class QueueFull(SubmitError):
     """The bounded queue has no room: wait for one of its jobs, then submit again."""
 
+    errno_name = "EAGAIN"
+
 
 class GranuleConflict(SubmitError):
     """Two jobs in flight touch one write granule or one CPU line, and no dependency orders them.
@@ -36,6 +39,8 @@ class CapabilityError(ValueError):
 
     `needed` and `offered` name both sides; `missing` holds one line for every difference.
     """
+
+    errno_name = "ENOSYS"
 
     def __init__(self, needed: str, offered: str, missing: tuple[str, ...]) -> None:
         super().__init__(f"{'; '.join(missing)} (needed: {needed}; the firmware image has: {offered})")
@@ -59,6 +64,8 @@ class StateError(RuntimeError):
 class JobFault(RuntimeError):
     """The device ended the job with a fault: `status` by name, `field` and `detail` of the completion record."""
 
+    errno_name = "EBADRQC"
+
     def __init__(self, job: str, status: str, field: str, detail: int) -> None:
         where = f" in packet field {field}" if field else ""
         super().__init__(f"{job}: the device reports {status}{where} (detail {detail:#x})")
@@ -70,6 +77,8 @@ class JobFault(RuntimeError):
 
 class JobLost(RuntimeError):
     """No completion came in time, or a device reset ended the job: its output is not to be trusted."""
+
+    errno_name = "EBADMSG"
 
 
 class JobCancelled(RuntimeError):

@@ -1,13 +1,14 @@
 """The runtime: the face of the room. Buffers, submissions and waits on one or several devices that share one clock.
 
     with Runtime(device) as runtime:
-        source, target = runtime.allocate(plan.input.required_bytes), runtime.allocate(plan.output.required_bytes)
-        source.host[:] = tensor_bytes
-        result = runtime.run(plan, [source], [target])
+        with runtime.allocate(input_bytes) as source, runtime.allocate(output_bytes) as target:
+            source.host[:] = tensor_bytes
+            result = runtime.run(plan, [source], [target])
 
 Time is simulated: it passes only while somebody waits.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 
 import attrs
@@ -27,7 +28,7 @@ from tessbed.runtime.owners import Owned
 from tessbed.runtime.prepared import Prepared, prepare
 from tessbed.runtime.queues import Queue
 from tessbed.runtime.recovery import Recovery
-from tessbed.runtime.scheduler import Scheduler
+from tessbed.runtime.scheduler import DEVICE_FAULTS, Scheduler
 from tessbed.runtime.spans import Footprint
 from tessbed.runtime.states import Move, State
 from tessbed.runtime.submission import Order, Submitter, Touch
@@ -55,7 +56,7 @@ class Runtime:
 
     `depth` is the number of jobs that a device holds at a time. `checker` is what becomes of a coherency finding:
     "raise", "report" (it joins `findings`) or "off". `auto_reset` resets a device as soon as a job of it is lost.
-    Close the runtime, or use it in a `with` statement.
+    Close the runtime, or use it in a `with` statement, which warns of buffers that still live (ResourceWarning).
     """
 
     devices: tuple[Device, ...] = attrs.field(converter=_as_devices)
@@ -226,6 +227,11 @@ class Runtime:
             waiting = [line for device in self.devices for line in device.waiting()]
             raise HangError([*waiting, *map(_stuck, self.scheduler.live.values())]) from None
 
+    @property
+    def device_faults(self) -> int:
+        """How often a device reported what it could not know: interrupts for jobs that it never got."""
+        return sum(self.scheduler.noted[kind] for kind in DEVICE_FAULTS)
+
     def close(self) -> tuple[Leak, ...]:
         """Cancel what waits, leave no device access behind, give the runtime's pages back; returns what still lives.
 
@@ -253,8 +259,9 @@ class Runtime:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            self.close()
+        if kind is None and (leaks := self.close()):
+            text = f"a runtime was closed with {len(leaks)} buffers that still live: {'; '.join(map(str, leaks))}"
+            warnings.warn(text, ResourceWarning, stacklevel=2)
 
     def _submit(self, raw: bytes, touches: Sequence[Touch], owners: Mapping[str, Sequence[Owned]], order: Order) -> Job:
         if self.closed:

@@ -30,6 +30,11 @@ class Notice:
     cookie: int
     tick: int
 
+    @property
+    def is_fault(self) -> bool:
+        """True where the device is at fault, not only unlucky."""
+        return self.kind in DEVICE_FAULTS
+
 
 NOTICES = {
     "late": "a record came after the job had timed out; the job ended by it",
@@ -38,6 +43,7 @@ NOTICES = {
     "unknown": "an interrupt for a job that this runtime never started; the device is at fault",
     "polled": "a timeout found the record in place: the interrupt was lost, not the job",
 }
+DEVICE_FAULTS = ("unknown",)
 
 
 @attrs.define(eq=False, repr=False)

@@ -88,6 +88,15 @@ def test_leaks_say_where_the_buffer_was_made(runtime: Runtime) -> None:
     assert leak.holders == ("open handle",)
 
 
+def test_a_with_statement_warns_of_leaks() -> None:
+    """Leaving a runtime's block with a live buffer is a ResourceWarning with the place; after an error it is not."""
+    with pytest.warns(ResourceWarning, match=r"1 buffers that still live: buffer 'kept'.*made at test_buffers.py"):  # noqa: SIM117
+        with Runtime(make_device()) as runtime:
+            runtime.allocate(16, name="kept")
+    with pytest.raises(ZeroDivisionError), Runtime(make_device()) as runtime:
+        runtime.allocate(1 // 0)
+
+
 def test_an_export_outlives_its_maker(runtime: Runtime) -> None:
     """Another runtime maps the same bytes; both sides let go in any order, and then nothing lives."""
     other = Runtime(make_device())

@@ -1,6 +1,7 @@
 """The runtime: what is submitted comes back right, what does not fit is refused before anything happens."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tessbed.runtime import (
     GranuleConflict,
     JobCancelled,
     JobFault,
+    JobLost,
     LifetimeError,
     Prepared,
     QueueFull,
@@ -178,6 +180,28 @@ def test_a_refused_packet_is_a_fault_with_the_field(runtime: Runtime) -> None:
         runtime.wait(job)
     assert job.state is State.RETIRED
     assert runtime.scheduler.live == {}
+
+
+def test_an_address_outside_the_window_faults(runtime: Runtime) -> None:
+    """A packet that is bound past the window reaches the device, and the device refuses the address."""
+    runtime.allocator.add_heap("cpu", 0x1000_0000, 1 << 20)
+    outside, (_, target) = runtime.allocate(80, heap="cpu"), filled(runtime)
+    packet = prepare(small_plan()).packet
+    assert packet is not None
+    job = runtime.submit_packet(packet.bind(outside.address, target.address).raw, [outside], [target])
+    with pytest.raises(JobFault, match="the device reports unmapped in packet field input_address"):
+        runtime.wait(job)
+
+
+ERRNOS = {QueueFull: "EAGAIN", JobLost: "EBADMSG", JobFault: "EBADRQC", CapabilityError: "ENOSYS"}
+
+
+@pytest.mark.parametrize("error", ERRNOS, ids=lambda error: error.__name__)
+def test_errors_carry_the_names_that_users_know(error: type[Exception]) -> None:
+    """The errno of the software around the real chip stands on the error, and on the page."""
+    assert getattr(error, "errno_name") == ERRNOS[error]  # noqa: B009
+    page = (Path(__file__).parents[2] / "docs" / "runtime.md").read_text(encoding="utf-8")
+    assert f"| `{error.__name__}` | {ERRNOS[error]} |" in page
 
 
 def test_both_sides_keep_one_table_of_refusals() -> None:

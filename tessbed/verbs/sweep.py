@@ -71,6 +71,7 @@ def command(
         raise
     finally:
         store.close()
+        hired.close()
     say(f"{len(rows):,} points in {perf_counter() - began:.1f} s; results in {path}", quiet=quiet)
     for output in outputs:
         table.WRITERS[Path(output).suffix](Path(output), rows)

@@ -28,10 +28,11 @@ class Here(Executor):
 
 @attrs.frozen
 class Hiring:
-    """How to get an executor, and how many batches it can use at a time."""
+    """How to get an executor, how many batches it can use at a time, and what to do when the sweep is over."""
 
     hire: Callable[[], Executor]
     width: int
+    close: Callable[[], None] = lambda: None
 
 
 def hiring(where: str, processes: int | None) -> Hiring:
@@ -56,7 +57,7 @@ def _dask(address: str) -> Hiring:
     except (OSError, ValueError) as error:
         raise _wrong(f"no Dask scheduler answers at {address}: {error}") from None
     cores = sum(client.ncores().values())
-    return Hiring(lambda: client.get_executor(pure=False, retries=1), max(2, 2 * cores))
+    return Hiring(lambda: client.get_executor(pure=False, retries=1), max(2, 2 * cores), client.close)
 
 
 def _wrong(text: str) -> ScenarioError:

@@ -85,5 +85,7 @@ class Farm:
 
     def _dismiss(self) -> None:
         if self._executor is not None:
-            self._executor.shutdown(wait=False, cancel_futures=True)
+            for future in self._running:
+                future.cancel()
+            self._executor.shutdown(wait=False)
         self._executor = None

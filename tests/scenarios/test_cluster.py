@@ -1,0 +1,57 @@
+"""A sweep on a real Dask scheduler with real workers, processes on loopback, one of them killed on the way."""
+
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.scenarios.test_sweep import swept
+
+pytest.importorskip("distributed")
+
+VARIED = ("device.workers=1..16", "device.slots=1..4", "device.dma.outstanding=1..4")
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """(address, worker processes) of a scheduler with two workers."""
+    started = []
+
+    def start(module, *arguments):
+        command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+        started.append(process)
+        return process
+
+    scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-jupyter")
+    address = next(m[1] for line in scheduler.stderr if (m := re.search(r"tcp://(127\.0\.0\.1:\d+)", line)))
+    options = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
+    workers = [start("dask_worker", f"tcp://{address}", *options) for _ in range(2)]
+    for worker in workers:
+        assert any("Registered to" in line for line in worker.stderr)
+    yield address, workers
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_that_loses_a_worker(cluster, tmp_path) -> None:
+    """The table is the local one, though a worker was killed while it had points."""
+    address, workers = cluster
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    right = swept(tmp_path / "here", VARIED)
+    told = []
+
+    def kill(done):
+        told.append(done)
+        if len(told) == 2:
+            workers[0].send_signal(signal.SIGKILL)
+
+    assert swept(tmp_path / "there", VARIED, where=f"dask://{address}", progress=kill) == right
+    assert workers[0].wait(10) == -signal.SIGKILL
+    assert len(told) > 4

@@ -1,0 +1,226 @@
+"""Sweeps: the space, the rows, resuming, and workers that die."""
+
+import csv
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tessbed.scenarios.library import load
+from tessbed.scenarios.problems import ScenarioError
+from tessbed.scenarios.run import run
+from tessbed.scenarios.study.measure import studied
+from tessbed.scenarios.study.sweep import space, table
+from tessbed.scenarios.study.sweep.executors import hiring
+from tessbed.scenarios.study.sweep.farm import Farm
+from tessbed.scenarios.study.sweep.sweep import execute, open_store, plan
+from tests.scenarios import deadly
+
+VARIED = ("device.workers=1..4", "device.slots=1,2,3")
+
+
+def swept(tmp_path, varied=VARIED, where="here", name="documents-2x17", **options):
+    """The rows of a sweep, flat, in order."""
+    spanned = space.parse(varied)
+    planned = plan(name, ["jobs.*.backend=ev74"], spanned, options.get("count"), 0, options.get("engine", "exact"))
+    hired = hiring(where, 2)
+    store = open_store(str(tmp_path / "results.sqlite"))
+    farm = Farm(hired.hire, hired.width, **({"work": options["work"]} if "work" in options else {}))
+    rows = execute(planned, store, farm, options.get("progress", lambda done: None))
+    store.close()
+    hired.close()
+    return table.flat(planned.points, rows)
+
+
+SPACES = [
+    (["a=1..3"], [("1",), ("2",), ("3",)]),
+    (["a=1..9..4", "b=x,y"], [("1", "x"), ("1", "y"), ("5", "x"), ("5", "y"), ("9", "x"), ("9", "y")]),
+    (["a=[1, 2],[3]"], [("[1, 2]",), ("[3]",)]),
+    (["a=1,1..2,8"], [("1",), ("2",), ("8",)]),
+    (['a="x,y",z'], [('"x,y"',), ("z",)]),
+]
+
+
+@pytest.mark.parametrize(("varied", "values"), SPACES, ids=[str(case[0]) for case in SPACES])
+def test_space_by_hand(varied, values) -> None:
+    """Ranges, steps, lists, both mixed, commas inside values; the last parameter is the fastest."""
+    spanned = space.parse(varied)
+    assert [tuple(value for _, value in point) for point in spanned.points(None, 0)] == values
+    assert spanned.size == len(values)
+
+
+def test_a_random_sweep_draws_distinct_points() -> None:
+    """The same seed draws the same distinct points of the product, even of one too large to list."""
+    spanned = space.parse([f"device.k{n}=1..1000" for n in range(6)])
+    drawn = list(spanned.points(50, 3))
+    assert drawn == list(spanned.points(50, 3)) != list(spanned.points(50, 4))
+    assert len(set(drawn)) == 50
+
+
+@pytest.mark.parametrize("text", ["device.workers", "device.workers=", "=1"])
+def test_a_mistake_in_the_space(text) -> None:
+    """It is told with what was wanted."""
+    with pytest.raises(ScenarioError, match="wanted KEY=VALUES"):
+        space.parse([text])
+
+
+@pytest.mark.parametrize("varied", ["device.wrokers=1..2", "device.workers=100,200", "jobs.0.shap=[1]"])
+def test_a_parameter_that_can_not_be_is_refused_at_once(tmp_path, varied) -> None:
+    """An unknown key, or one with no valid value, stops the sweep before it starts."""
+    with pytest.raises(ScenarioError, match=r"--set (device|jobs)"):
+        swept(tmp_path, (varied,))
+
+
+def test_rows_are_the_runs(tmp_path) -> None:
+    """Each row has the makespan of an event-engine run with the same settings."""
+    for row in swept(tmp_path):
+        settings = [f"{key}={row[key]}" for key in ("device.workers", "device.slots")]
+        moved = run(studied(load("documents-2x17", ["jobs.*.backend=ev74", *settings])))
+        assert row["device_ticks"] == sum(outcome.run.ticks for outcome in moved.outcomes)
+        assert row["error"] == ""
+
+
+def test_points_that_do_not_go_together_say_why(tmp_path) -> None:
+    """Scratch without room for so many slots is a row with an error, and the rest goes on."""
+    rows = swept(tmp_path, ("device.slots=1,8", "device.scratch_bytes=66048,262144"))
+    assert [bool(row["error"]) for row in rows] == [False, False, True, False]
+    assert "scratch" in rows[2]["error"]
+
+
+def test_other_keys_than_the_device_s(tmp_path) -> None:
+    """A tile can be varied, too: each is another scenario."""
+    rows = swept(tmp_path, ('jobs.0.tiled.channels="compact","pad16"', "device.workers=1,2"))
+    assert len(rows) == 4
+    assert rows[0]["device_ticks"] != rows[2]["device_ticks"]
+
+
+def test_engines_agree_and_have_rows_of_their_own(tmp_path) -> None:
+    """simpy and verify fill the same columns with the same ticks; none takes another's rows for its own."""
+    found = {engine: swept(tmp_path, engine=engine) for engine in ("exact", "simpy", "verify")}
+    for engine, rows in found.items():
+        assert {row.pop("engine") for row in rows} == {engine}
+    assert found["exact"] == found["simpy"] == found["verify"]
+
+
+def test_an_interrupted_sweep_resumes(tmp_path) -> None:
+    """What is in the database is not run again, and the table is the one of an uninterrupted sweep."""
+
+    def stop(done):
+        nonlocal seen
+        seen += done
+        if seen >= 32:
+            raise KeyboardInterrupt
+
+    varied, seen = ("device.workers=1..16", "device.slots=1..6"), 0
+    with pytest.raises(KeyboardInterrupt):
+        swept(tmp_path / "a" if (tmp_path / "a").mkdir() is None else tmp_path, varied, progress=stop)
+    told = []
+    resumed = swept(tmp_path / "a", varied, progress=told.append)
+    assert told[0] >= 32
+    assert sum(told) == 96
+    (tmp_path / "b").mkdir()
+    assert resumed == swept(tmp_path / "b", varied)
+
+
+def test_processes_give_the_same_table(tmp_path) -> None:
+    """Where a point runs changes nothing."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    assert swept(tmp_path / "there", where="processes") == swept(tmp_path / "here")
+
+
+def test_a_dead_worker_costs_its_point_one_retry(tmp_path, monkeypatch) -> None:
+    """A process killed once: every row is there. One that always dies: that one row says so, all others are there."""
+    monkeypatch.setenv(deadly.FOLDER, str(tmp_path))
+    for name in ("right", "once", "always"):
+        (tmp_path / name).mkdir()
+    right = swept(tmp_path / "right")
+    assert swept(tmp_path / "once", where="processes", work=deadly.once) == right
+    assert (tmp_path / "died").exists()
+    rows = swept(tmp_path / "always", where="processes", work=deadly.always)
+    bad = [n for n, row in enumerate(rows) if row["error"]]
+    assert [(rows[n]["device.workers"], rows[n]["device.slots"]) for n in bad] == [(2, 2)]
+    assert [row for n, row in enumerate(rows) if n not in bad] == [row for n, row in enumerate(right) if n not in bad]
+
+
+def test_tables_hold_the_rows(tmp_path) -> None:
+    """CSV, JSON lines and Parquet say the same."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = swept(tmp_path)
+    for suffix, write in table.WRITERS.items():
+        write(tmp_path / f"out{suffix}", rows)
+    with (tmp_path / "out.csv").open(newline="") as file:
+        told = list(csv.DictReader(file))
+    assert [{k: str(v) for k, v in row.items()} for row in rows] == told
+    assert [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()] == rows
+    assert parquet.read_table(tmp_path / "out.parquet").to_pylist() == rows
+
+
+def command(tmp_path, *more):
+    """The command line of a sweep of 320 points."""
+    varied = ["--vary", "device.workers=1..16", "--vary", "device.slots=1..4", "--vary", "device.dma.outstanding=1..5"]
+    files = ["--db", str(tmp_path / "r.sqlite"), "--out", str(tmp_path / "r.csv")]
+    return [
+        sys.executable,
+        "-m",
+        "tessbed",
+        "sweep",
+        "yolov8n-heads-int8",
+        *varied,
+        *files,
+        "--executor",
+        "here",
+        *more,
+    ]
+
+
+def test_a_killed_sweep_resumes_to_the_identical_table(tmp_path) -> None:
+    """SIGKILL in the middle; the same command then ends with the table of an undisturbed sweep, byte for byte."""
+    (tmp_path / "killed").mkdir()
+    (tmp_path / "whole").mkdir()
+    process = subprocess.Popen(command(tmp_path / "killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    base = tmp_path / "killed" / "r.sqlite"
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and _kept(base) < 64:
+            time.sleep(0.02)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert 64 <= _kept(base) < 320
+    for folder in ("killed", "whole"):
+        subprocess.run(command(tmp_path / folder), check=True, capture_output=True)
+    assert (tmp_path / "killed" / "r.csv").read_bytes() == (tmp_path / "whole" / "r.csv").read_bytes()
+    assert _kept(base) == 320
+
+
+def _kept(base) -> int:
+    if not base.exists():
+        return 0
+    try:
+        return sqlite3.connect(base).execute("select count(*) from results").fetchone()[0]
+    except sqlite3.Error:
+        return 0
+
+
+WRONG = [
+    (["--out", "x.xls"], "wanted .csv, .jsonl, .parquet"),
+    (["--executor", "moon"], "wanted here, processes or dask://HOST:PORT"),
+    (["--db", "/dev/null/x"], "can not be used as a database of results"),
+    (["--executor", "dask://127.0.0.1:1"], "no Dask scheduler answers at 127.0.0.1:1"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), WRONG, ids=[case[0][1] for case in WRONG])
+def test_mistakes_of_the_command(options, words, tmp_path) -> None:
+    """Exit 2, one line, no traceback."""
+    line = [sys.executable, "-m", "tessbed", "sweep", "luma", "--vary", "device.workers=1,2", *options]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr

@@ -19,6 +19,7 @@ VERBS = {
     "diff": ("tessbed.verbs.diff", "compare two packets field by field"),
     "verify": ("tessbed.verbs.verify", "judge packets as the firmware would; --census flips every bit"),
     "drill": ("tessbed.verbs.drill", "make a mistake from the field again, and read the diagnosis"),
+    "explore": ("tessbed.verbs.explore", "run jobs in many legal orders, or in all; shrink what goes wrong"),
     "soak": ("tessbed.verbs.soak", "run many random jobs with faults, and draw the balance"),
     "explain": ("tessbed.verbs.explain", "tell where every tick of an EV74 job went"),
     "bound": ("tessbed.verbs.bound", "print certified lower bounds of an EV74 job, and the gap to them"),

@@ -12,6 +12,15 @@ Decorated = Callable[..., Any]
 
 def scenario_arguments(function: Decorated) -> Decorated:
     """FILE (a path or a catalogue name), --set and --seed: what `library.load` takes."""
+    return _scenario(function, required=True)
+
+
+def optional_scenario_arguments(function: Decorated) -> Decorated:
+    """The same for a verb that can do without a FILE."""
+    return _scenario(function, required=False)
+
+
+def _scenario(function: Decorated, *, required: bool) -> Decorated:
     for decorate in (
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), metavar="N", help="Use this seed, not the file's."),
         click.option(
@@ -21,7 +30,7 @@ def scenario_arguments(function: Decorated) -> Decorated:
             metavar="KEY=VALUE",
             help="Override a key, for example device.workers=8 or jobs.*.backend=a65. Can be repeated.",
         ),
-        click.argument("file", metavar="SCENARIO"),
+        click.argument("file", metavar="SCENARIO", required=required),
     ):
         function = decorate(function)
     return function

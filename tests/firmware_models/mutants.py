@@ -55,8 +55,8 @@ def even_elements(levels: Any, width: int, base: int, granule: int, workers: int
 
 def even_rows(levels: Any, width: int, base: int, granule: int, workers: int) -> list[int]:
     """Linear output cut at whole rows of the outermost axis."""
-    inner = prod(level.extent for level in levels[1:])
-    return [worker * levels[0].extent // workers * inner for worker in range(workers + 1)]
+    inner, rows = prod(level.extent for level in levels[1:]), levels[0].extent if levels else 1
+    return [worker * rows // workers * inner for worker in range(workers + 1)]
 
 
 def even_tiles(total: int, base: int, granule: int, workers: int, starts_near: Any) -> list[int]:

@@ -1,0 +1,108 @@
+"""Case: one job on bare device memory, run in any order, with every output byte compared.
+
+No runtime and no ticks: packet, firmware, transfers. The input is always the golden pattern, so that a case is told by
+its geometry alone and a replay needs no file.
+"""
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from tessbed.firmware_models.image import FirmwareImage
+from tessbed.kernels.ev74.encode import encode_plan
+from tessbed.scenarios.backends import Bytes
+from tessbed.scenarios.explore.choices import OtherOrder
+from tessbed.scenarios.model import Geometry, Job
+from tessbed.scenarios.oracle import expected_output, golden_bytes
+from tessbed.scenarios.run import oracle_case
+from tessbed.sim.check import Checker, granule_bytes
+from tessbed.sim.errors import HazardError
+from tessbed.sim.job import MemoryProbe
+from tessbed.sim.limits import PAGE_BYTES
+from tessbed.sim.memory import DeviceMemory
+from tessbed.sim.orders import Choose, Stage, UntimedJob
+from tessbed.sim.spec import DeviceSpec
+
+
+@attrs.frozen
+class Case:
+    """What is explored: a geometry, the device, the launched grid, what the output held before."""
+
+    geometry: Geometry
+    spec: DeviceSpec
+    workers: int
+    prefill: int
+
+    @classmethod
+    def of(cls, job: Job, spec: DeviceSpec) -> "Case":
+        """The case of a scenario's job."""
+        return cls(job.geometry, spec, min(job.workers or spec.workers, spec.workers), job.output_prefill)
+
+
+@attrs.frozen(eq=False)
+class Ran:
+    """One order of a case. `wrong` is the first wrong output byte, `trouble` what ended the job before its end."""
+
+    stage: Stage
+    findings: tuple[str, ...]
+    wrong: int | None
+    trouble: str | None
+
+    @property
+    def spoilt(self) -> bool:
+        """Whether the output is not what it must be."""
+        return self.wrong is not None or self.trouble is not None
+
+
+@attrs.define(eq=False)
+class Bench:
+    """A case with its buffers mapped and its packet bound, to be run again and again."""
+
+    case: Case
+    memory: DeviceMemory = attrs.field(init=False)
+    packet: bytes = attrs.field(init=False)
+    output: Bytes = attrs.field(init=False)
+    expected: Bytes = attrs.field(init=False)
+    _image: FirmwareImage = attrs.field(factory=FirmwareImage.full, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        case = self.case
+        plan = case.geometry.admit()
+        source = golden_bytes(plan.input.required_bytes)
+        self.expected = expected_output(oracle_case(case.geometry), source, case.prefill)
+        self.memory = DeviceMemory(case.spec.memory)
+        first, lent = self._map(case.spec.memory.window_base, source.size)
+        lent[: source.size] = source
+        second, taken = self._map(first + lent.size, self.expected.size)
+        self.output = taken[: self.expected.size]
+        self.packet = encode_plan(plan, plan.op).bind(first, second).raw
+
+    def run(self, choose: Choose, checker: Checker | None = None, *, recording: bool = False) -> Ran:
+        """Run the case in the order that `choose` makes of it. Without a checker, only bytes are judged."""
+        case, watch = self.case, checker or Checker("off")
+        self.output[:] = case.prefill
+        check = watch.job(self, 0, granule_bytes(case.spec))
+        stage = Stage(case.spec, self.memory, choose, check, recording)
+        job: Any = UntimedJob(self.packet, case.workers, case.spec, MemoryProbe(self.memory), stage)
+        trouble = self._enter(job)
+        differs = np.flatnonzero(self.output != self.expected)
+        wrong = int(differs[0]) if differs.size and trouble is None else None
+        return Ran(stage, tuple(str(finding) for finding in watch.findings), wrong, trouble)
+
+    def _enter(self, job: Any) -> str | None:
+        """Run firmware entry to its end; what went wrong, or None. Firmware under test may fail in any way."""
+        try:
+            for _ in self._image.entry(job):
+                raise HazardError("firmware waits for something that has no order")
+        except OtherOrder:
+            raise
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        return None
+
+    def _map(self, address: int, nbytes: int) -> tuple[int, Bytes]:
+        """Pages of zeros for that many bytes, mapped at `address`."""
+        pages = np.zeros(-(-nbytes // PAGE_BYTES) * PAGE_BYTES, np.uint8)
+        self.memory.map(address, pages)
+        return address, pages

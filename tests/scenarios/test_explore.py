@@ -1,0 +1,187 @@
+"""Exploring finds what order alone can spoil, shrinks it, and replays it; right firmware comes out clean."""
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tessbed.kernels import ChannelStorage, Contiguous, DType, MlaCBlocked, MlaTiled, Op, Strided
+from tessbed.scenarios.explore import choices, token
+from tessbed.scenarios.explore.case import Bench, Case
+from tessbed.scenarios.explore.report import Explored, document, unsafe
+from tessbed.scenarios.explore.search import explore
+from tessbed.scenarios.explore.shrink import shrink, smaller_cases
+from tessbed.scenarios.model import Geometry
+from tessbed.sim.spec import DeviceSpec, override
+from tests import oracle
+from tests.firmware_models.mutants import MUTANTS, Mutant
+from tests.geometries import random_geometries
+
+SPOILING = [mutant for mutant in MUTANTS if mutant.corrupts]
+BY_NAME = {mutant.name: mutant for mutant in MUTANTS}
+
+
+def case_of(geometry: oracle.Geometry, **changes: object) -> Case:
+    """A case in the tests' words."""
+    if geometry.cblocked is not None:
+        tiled: MlaTiled | MlaCBlocked = MlaCBlocked(*geometry.cblocked)
+    else:
+        assert geometry.axes is not None
+        assert geometry.tile is not None
+        tiled = MlaTiled(
+            geometry.axes, geometry.tile, ChannelStorage.PAD16 if geometry.pad16 else ChannelStorage.COMPACT
+        )
+    filled = geometry.op == "tess" and geometry.dtype == "int8" and geometry.pad16
+    wanted = Geometry(
+        op=Op(geometry.op),
+        dtype=DType(geometry.dtype),
+        shape=geometry.shape,
+        tiled=tiled,
+        linear=Contiguous() if geometry.strides_bytes is None else Strided(geometry.strides_bytes),
+        to=DType(geometry.to) if geometry.to else None,
+        int8_channel_padding=geometry.fill if filled else None,
+    )
+    spec = override(DeviceSpec(), changes)
+    return Case(wanted, spec, spec.workers, 0xC3)
+
+
+def case_of_mutant(mutant: Mutant) -> Case:
+    """The job in which a mutant's bug shows."""
+    return case_of(mutant.geometry, **mutant.changes)
+
+
+@pytest.mark.parametrize("mutant", SPOILING, ids=lambda mutant: mutant.name)
+def test_a_bug_is_found_shrunk_and_replayed(mutant: Mutant) -> None:
+    """Some order spoils a byte; a smaller job does too; its token gives the same order and the same wrong byte."""
+    case = case_of_mutant(mutant)
+    assert explore(case, 20, 7).ok
+    with mutant.applied():
+        found = explore(case, 100, 7)
+        assert found.spoilt
+        smallest = shrink(found, 7)
+        assert smallest.failure is not None
+        assert smallest.transfers <= found.transfers
+        again, order = token.decode(token.encode(smallest.case, smallest.failure.order))
+        assert again == smallest.case
+        outcomes = [Bench(again).run(choices.written(order)) for _ in range(2)]
+        assert outcomes[0].wrong == outcomes[1].wrong
+        assert outcomes[0].spoilt
+        assert choices.fingerprint(order) == smallest.failure.fingerprint
+
+
+def test_shrinking_repeats() -> None:
+    """The same seed shrinks to the same job."""
+    mutant = BY_NAME["unordered consecutive drains"]
+    with mutant.applied():
+        first, second = (shrink(explore(case_of_mutant(mutant), 20, 3), 3) for _ in range(2))
+    assert first == second
+
+
+def test_few_transfers_are_explored_exhaustively() -> None:
+    """Up to eight transfers every order that can be told apart is run; the report says which of the two it was."""
+    small = case_of(oracle.Geometry("tess", (4, 6, 5), "bf16", (-1, 0, 1, 2), (1, 1, 6, 5)), workers=2)
+    large = case_of(oracle.Geometry("tess", (40, 6, 5), "bf16", (-1, 0, 1, 2), (1, 1, 6, 5)), workers=2)
+    found = explore(small, 30, 1)
+    assert (found.mode, found.transfers, found.ok) == ("exhaustive", 8, True)
+    assert explore(large, 30, 1).mode == "seeded"
+    assert explore(large, 30, 1).orders == 30
+
+
+def test_an_exhaustive_search_says_when_it_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that would need more orders than allowed is not called exhaustive."""
+    monkeypatch.setattr("tessbed.scenarios.explore.search.MOST_ORDERS", 2)
+    mutant = BY_NAME["even row split"]
+    with mutant.applied():
+        found = explore(
+            case_of(oracle.Geometry("detess", (2, 20), "int8", (-1, -1, 0, 1), (1, 1, 2, 20)), workers=2), 9, 1
+        )
+    assert (found.mode, found.orders) == ("bounded", 2)
+
+
+def test_clean_firmware_is_right_in_every_order() -> None:
+    """Small random jobs, explored: no finding, no spoilt byte, at any granule."""
+    exhaustive = 0
+    for index, geometry in enumerate(random_geometries(40, seed=88)):
+        if 0 in geometry.shape:
+            continue
+        random = Random(index)
+        granule, workers = random.choice([16, 32, 64, 128]), random.randint(1, 5)
+        found = explore(case_of(geometry, write_granule_bytes=granule, workers=workers), 5, index)
+        assert found.ok
+        exhaustive += found.mode == "exhaustive"
+    assert exhaustive > 3
+
+
+def test_luck_is_told_from_wrong() -> None:
+    """A hazard depends on the order; what is wrong in every order is a plain wrong answer."""
+    explored = {}
+    for name in ("even row split", "narrowed pitch"):
+        with BY_NAME[name].applied():
+            explored[name] = [Explored("job", explore(case_of_mutant(BY_NAME[name]), 20, 1))]
+    assert unsafe(explored["even row split"])
+    assert not unsafe(explored["narrowed pitch"])
+    assert document("x", explored["narrowed pitch"])["verdict"] == "failed"
+
+
+def test_tokens_of_any_job() -> None:
+    """Every kind of geometry and device survives its token."""
+    for geometry in random_geometries(60, seed=89):
+        case = case_of(geometry, workers=3, dma={"outstanding": 2}, memory={"split_port": True})
+        assert token.decode(token.encode(case, [(0, 0, 0), (1, 2, 1)])) == (case, [(0, 0, 0), (1, 2, 1)])
+
+
+@pytest.mark.parametrize("text", ["", "x", "tessbed1-", "tessbed1-AAAA", "tessbed1-eJyrVspPUrJSUEpOLE5VqgUAKHkE6g"])
+def test_no_token(text: str) -> None:
+    """Anything else is refused with a ValueError."""
+    with pytest.raises(ValueError, match="token"):
+        token.decode(text)
+
+
+def test_smaller_cases_are_smaller() -> None:
+    """Each candidate has fewer workers, elements or tile elements, or loses its strides."""
+    case = case_of(
+        oracle.Geometry("tess", (4, 6), "int8", (-1, -1, 0, 1), (1, 1, 2, 5), strides_bytes=(9, 1)), workers=3
+    )
+    steps = list(smaller_cases(case))
+    assert case not in steps
+    assert len(steps) > 6
+
+
+def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`tessbed explore` exits 0 on right firmware, 4 on a hazard with a token, and replays that token."""
+    from tessbed.cli import main
+
+    def said(*arguments: str) -> tuple[object, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(["explore", *arguments])
+        streams = capsys.readouterr()
+        return ended.value.code, streams.out, streams.err
+
+    file = tmp_path / "rows.toml"
+    file.write_text(
+        'name = "rows"\n[[jobs]]\nname = "rows"\nop = "detess"\ndtype = "int8"\nshape = [24, 20, 5]\n'
+        'tiled = { axes = [-1, 0, 1, 2], tile = [1, 3, 20, 5] }\ninput = { pattern = "golden" }\n',
+        encoding="utf-8",
+    )
+    code, out, _ = said(str(file), "--orders", "10")
+    assert code == 0
+    assert "seeded" in out
+    assert out.splitlines()[-1] == "ok: 10 orders of 1 job, every byte right, nothing unordered"
+    with BY_NAME["even row split"].applied():
+        code, out, _ = said(str(file), "--orders", "10", "--json")
+        assert code == 4
+        (job,) = json.loads(out)["jobs"]
+        assert job["findings"]
+        assert job["spoilt"] > 0
+        code, text, _ = said("--replay", job["replay"])
+        assert code == 4
+        assert job["smallest"]["failure"]["order"] in text
+        assert job["smallest"]["failure"]["what"] in text
+        code, text, _ = said(str(file), "--orders", "10")
+        assert code == 4
+        assert f"again: tessbed explore --replay {job['replay']}" in text
+    assert said("--replay", "nonsense")[0] == 2
+    code, _, err = said()
+    assert code == 2
+    assert "missing SCENARIO" in err

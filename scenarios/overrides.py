@@ -62,7 +62,7 @@ def _step(path: KeyPath, value: Any, step: str) -> list[tuple[KeyPath, Any]]:
         raise LookupError(f"{path_text(path)} is {describe(value)}, wanted a table or a list to go into with .{step}")
     if step == "*":
         return [((*path, index), item) for index, item in enumerate(value)]
-    if not step.isdecimal() or int(step) >= len(value):
+    if not (step.isascii() and step.isdecimal()) or int(step) >= len(value):
         raise LookupError(f'got "{step}" for an entry of {path_text(path)}, wanted 0 to {len(value) - 1}, or * for all')
     return [((*path, int(step)), value[int(step)])]
 

@@ -15,18 +15,24 @@ class Reader:
 
     source: Source
     problems: list[Problem] = attrs.field(factory=list)
-    spoilt: list[KeyPath] = attrs.field(factory=list)
+    spoilt: set[KeyPath] = attrs.field(factory=set)
+    around: set[KeyPath] = attrs.field(factory=set)
 
     def blame(self, path: KeyPath, text: str, place: Place | None = None) -> None:
         """Note a problem of the value at `path` (or at `place`, for its key)."""
-        self.spoilt.append(path)
+        self.spoil(path)
         place = place or self.source.place(path)
         said = place.source in (f"--set {'.'.join(map(str, path))}", "--seed")
         self.problems.append(Problem(place, text if said else f"{path_text(path)}: {text}"))
 
+    def spoil(self, path: KeyPath) -> None:
+        """Note that the value at `path` is not to be used."""
+        self.spoilt.add(path)
+        self.around.update(path[:depth] for depth in range(len(path)))
+
     def sound(self, path: KeyPath) -> bool:
         """True where nothing is wrong at, around or under `path`."""
-        return not any(bad[: len(path)] == path or path[: len(bad)] == bad for bad in self.spoilt)
+        return path not in self.around and not any(path[:depth] in self.spoilt for depth in range(len(path) + 1))
 
     def table(self, path: KeyPath, values: Any, keys: tuple[Key, ...]) -> dict[str, Any]:
         """The table's values by key, defaults filled in; a key that is wrong or missing is blamed and left out."""
@@ -40,7 +46,7 @@ class Reader:
             if key.name in values:
                 found[key.name] = self._value(here, values[key.name], key)
             elif key.name in misspelt:
-                self.spoilt.append(here)
+                self.spoil(here)
             else:
                 found[key.name] = key.default
                 if key.required:

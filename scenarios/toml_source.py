@@ -31,6 +31,9 @@ PLAIN_WORDS = {
     "Illegal character": "a character that may not stand here; is a closing quote missing?",
     "Unescaped '\\' in a string": "write \\\\ for a backslash, or use single quotes",
 }
+# Far more than any key of a scenario, far less than what whoever walks the values by recursion can stand.
+DEEPEST = 32
+TOO_DEEP = "nested too deeply"
 _POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
@@ -58,14 +61,17 @@ def parse(text: str, name: str) -> Source:
     """The values and places of `text`; `name` is what messages call it. Raises ScenarioError for a syntax error."""
     try:
         values = tomllib.loads(text)
+        found = list(_walk(text))
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError([_syntax_problem(text, name, str(error))]) from None
     except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        reason = TOO_DEEP if isinstance(error, RecursionError) else str(error)
         raise ScenarioError([Problem(Place(name, 1, 1), f"TOML that can not be read: {reason}")]) from None
     keys: dict[KeyPath, Place] = {}
     places: dict[KeyPath, Place] = {}
-    for path, key, value in _walk(text):
+    for path, key, value in found:
+        if len(path) > DEEPEST:
+            raise ScenarioError([Problem(Place(name, *value), f"TOML that can not be read: {TOO_DEEP}")])
         if key is not None:
             keys.setdefault(path, Place(name, *key))
         places.setdefault(path, Place(name, *value))

@@ -3,6 +3,7 @@
 import tomllib
 from pathlib import Path
 from random import Random
+from time import process_time
 from typing import Any
 
 import pytest
@@ -83,3 +84,32 @@ PATHS = st.lists(st.sampled_from([*NAMES, "jobs", "0", "1", "9", "*", "", "-1", 
 def test_strange_overrides(path: list[str], value: str) -> None:
     """Overrides of any path with any text."""
     judged(SMALL, f"{'.'.join(path)}={value}")
+
+
+DEEP = [
+    ("dotted key", f"{'.'.join(['a'] * 5000)} = 1"),
+    ("dotted key that tomllib and the walk can stand", f"{'.'.join(['a'] * 400)} = 1"),
+    ("header", f"[{'.'.join(['a'] * 400)}]"),
+    ("lists", f"a = {'[' * 100}{']' * 100}"),
+    ("tables", f"a = {'{a = ' * 100}1{'}' * 100}"),
+]
+
+
+@pytest.mark.parametrize("text", [text for _, text in DEEP], ids=[name for name, _ in DEEP])
+def test_deep_nesting_is_a_mistake_with_a_place(text: str) -> None:
+    """However deep a text is nested, it is refused in words."""
+    with pytest.raises(ScenarioError, match="nested too deeply"):
+        apply(parse(text, "f"), ["name=x"])
+
+
+def _seconds_of_mistakes(jobs: int) -> float:
+    start = process_time()
+    with pytest.raises(ScenarioError) as error:
+        compose(parse('name = "x"\n' + "[[jobs]]\n" * jobs, "f"), Path())
+    assert len(error.value.problems) >= jobs
+    return process_time() - start
+
+
+def test_the_time_for_mistakes_grows_with_their_number() -> None:
+    """Eight times as many wrong jobs take about eight times as long to judge, not 64 times."""
+    assert _seconds_of_mistakes(4000) < 30 * _seconds_of_mistakes(500)

@@ -1,5 +1,6 @@
 """Inputs: every rule gives the bytes that the documentation says, every file the bytes that it holds."""
 
+import io
 from pathlib import Path
 
 import ml_dtypes
@@ -111,3 +112,37 @@ def test_file_that_shrinks(tmp_path: Path) -> None:
     (tmp_path / "x.bin").write_bytes(bytes(7))
     with pytest.raises(OSError, match="changed while it was read: wanted 8 bytes"):
         filled(job)
+
+
+def _bytes_of(array: np.ndarray) -> bytes:
+    stored = io.BytesIO()
+    np.save(stored, array)
+    return stored.getvalue()
+
+
+def _archive(array: np.ndarray) -> bytes:
+    stored = io.BytesIO()
+    np.savez(stored, array)
+    return stored.getvalue()
+
+
+WORDS = np.arange(8, dtype=np.uint16).reshape(2, 4)
+NOT_READ = [
+    ("empty", b""),
+    ("archive", _archive(WORDS)),
+    ("header cut off", _bytes_of(WORDS)[:20]),
+    ("data cut off", _bytes_of(WORDS)[:-1]),
+    ("header that never closes", _bytes_of(WORDS).replace(b"(2, 4)", b"(2,[])")[:120]),
+    ("bracket without an end", _bytes_of(WORDS).replace(b"(2, 4)", b"(2,[(#")),
+    ("fields", _bytes_of(WORDS.view([("a", "<u2")]))),
+]
+
+
+@pytest.mark.parametrize("content", [content for _, content in NOT_READ], ids=[name for name, _ in NOT_READ])
+def test_no_bytes_of_an_npy_are_a_traceback(tmp_path: Path, content: bytes) -> None:
+    """Whatever a .npy holds that is no plain tensor of words, the scenario is refused at the key that names it."""
+    (tmp_path / "x.npy").write_bytes(content)
+    with pytest.raises(ScenarioError) as error:
+        job_of(tmp_path, "tess", "bf16", [2, 4], "", '{ file = "x.npy" }')
+    assert [problem.place.line for problem in error.value.problems] == [9]
+    assert "got x.npy" in str(error.value)

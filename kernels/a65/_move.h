@@ -17,20 +17,19 @@
 #endif
 #define MAX_STREAMS 8
 
-typedef struct Row {
+typedef struct Row { /* tables are bytes: the layout must not depend on the vectors that a file is compiled for */
     i64 channels, stored, plane; /* logical and stored channels; from low to high plane */
     i64 tiled_step, linear_step; /* bytes between pixels */
     i64 channel_stride, width;   /* linear side: bytes between channels, bytes of a scalar */
     i64 group;                   /* pixels that one shuffle takes */
     i64 groups, group_tiled, group_linear; /* groups of 16 channels to move with each pixel, bytes between them */
-    vec table, last_table;       /* shuffles of a group, and of a group that ends sixteen bytes */
-    vec keep, fill;              /* mask and bytes of the padded last group of 16 channels */
-    duo pair;                    /* the group's shuffle, twice */
-    duo spread;                  /* shuffles few channels into two padded planes */
-    int streams_out;             /* writes past the caches */
-    u8 fill_byte;
-    vec (*streams)[MAX_STREAMS]; /* shuffles from byte streams to pixels or back */
+    i64 streams_out;             /* writes past the caches */
     const u8 *tiled_end, *linear_end;
+    const u8 (*streams)[MAX_STREAMS][16]; /* shuffles from byte streams to pixels or back */
+    u8 table[32], last_table[16]; /* shuffle of a group, twice; of a group that ends sixteen bytes */
+    u8 spread[32];               /* shuffles few channels into two padded planes */
+    u8 keep[16], fill[16];       /* mask and bytes of the padded last group of 16 channels */
+    u8 fill_byte;
 } Row;
 
 typedef void RowMover(const Row *row, u8 *tiled, u8 *linear, i64 pixels);
@@ -131,12 +130,13 @@ static void unpack_same(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
    from the row's last sixteen bytes and written in two overlapping pieces. A row shorter than that is left to do. */
 #ifdef WIDE_DUO
 static inline i64 cross_duos(const Row *row, u8 *to, const u8 *from, i64 step, i64 end) {
+    const duo pair = load_duo(row->table);
     i64 at = 0;
     if (step == 16)
-        for (; at + 32 <= end; at += 32) store_duo(to + at, duo_shuffle(load_duo(from + at), row->pair));
+        for (; at + 32 <= end; at += 32) store_duo(to + at, duo_shuffle(load_duo(from + at), pair));
     if (step == 12)
         for (; at + 32 <= end; at += 24)
-            store_duo(to + at, join_twelves(duo_shuffle(part_twelves(load_duo(from + at)), row->pair)));
+            store_duo(to + at, join_twelves(duo_shuffle(part_twelves(load_duo(from + at)), pair)));
     return at;
 }
 #else
@@ -148,9 +148,10 @@ static inline i64 cross_duos(const Row *row, u8 *to, const u8 *from, i64 step, i
 
 #define CROSS(from, START, PUT, PUT_LAST)                                                                              \
     i64 bytes = row->tiled_step, step = row->group * bytes, end = pixels * bytes, at = START;                          \
-    for (; at + 16 <= end; at += step) { vec v = shuffle(load((from) + at), row->table); PUT; }                        \
+    const vec table = load(row->table);                                                                                \
+    for (; at + 16 <= end; at += step) { vec v = shuffle(load((from) + at), table); PUT; }                        \
     if (end >= 16 && at < end) {                                                                                       \
-        vec v = shuffle(load((from) + end - 16), row->last_table);                                                     \
+        vec v = shuffle(load((from) + end - 16), load(row->last_table));                                                     \
         at = end - step;                                                                                               \
         PUT_LAST;                                                                                                      \
         at = end;                                                                                                      \
@@ -260,6 +261,7 @@ static void widen_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
 }
 
 static void pack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    const vec keep = load(row->keep), fill = load(row->fill);
     i64 n = row->channels, whole = n & ~(i64)15;
     if (row->stored == n) {
         if (row->streams_out) BY_WIDTH(stream_pack_byte_pixels)
@@ -268,7 +270,7 @@ static void pack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     }
     if (!whole)
         for (i64 wide = readable(linear, pixels, row->linear_step, 16, row->linear_end); wide > 0; wide--, pixels--) {
-            vec pixel = and_or(load(linear), row->keep, row->fill);
+            vec pixel = and_or(load(linear), keep, fill);
             if (row->streams_out) stream(tiled, pixel);
             else store(tiled, pixel);
             tiled += row->tiled_step;
@@ -276,7 +278,7 @@ static void pack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
         }
     PIXELS {
         copy_run(tiled, linear, whole);
-        store(tiled + whole, and_or(load_part(linear + whole, n - whole, row->linear_end), row->keep, row->fill));
+        store(tiled + whole, and_or(load_part(linear + whole, n - whole, row->linear_end), keep, fill));
     }
 }
 static void unpack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
@@ -291,6 +293,8 @@ static void unpack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     else BY_WIDTH(unpack_byte_pixels)
 }
 static void pack_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    const vec keep = load(row->keep), fill = load(row->fill);
+    const duo spreading = load_duo(row->spread);
     i64 n = row->channels, whole = n & ~(i64)15, rest = n - whole, plane = row->plane;
     if (row->stored == n) {
         if (row->streams_out) BY_WIDTH(stream_split_pixels)
@@ -299,7 +303,7 @@ static void pack_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     }
     if (n <= 8 && plane == 16)
         for (i64 wide = readable(linear, pixels, row->linear_step, 16, row->linear_end); wide > 0; wide--, pixels--) {
-            duo pixel = spread(load(linear), row->spread);
+            duo pixel = spread(load(linear), spreading);
             if (row->streams_out) stream_duo(tiled, pixel);
             else store_duo(tiled, pixel);
             tiled += row->tiled_step;
@@ -310,8 +314,8 @@ static void pack_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
         const u8 *words = linear + 2 * whole;
         vec a = load_part(words, least(2 * rest, 16), row->linear_end);
         vec b = rest > 8 ? load_part(words + 16, 2 * rest - 16, row->linear_end) : a;
-        store(tiled + whole, and_or(even(a, b), row->keep, row->fill));
-        store(tiled + plane + whole, and_or(odd(a, b), row->keep, row->fill));
+        store(tiled + whole, and_or(even(a, b), keep, fill));
+        store(tiled + plane + whole, and_or(odd(a, b), keep, fill));
     }
 }
 /* A padded pixel of less than 16 channels is written 16 wide where the row goes on behind it. Returns how many were. */
@@ -459,8 +463,8 @@ static void unpack_transposed_words(const Row *row, u8 *tiled, u8 *linear, i64 p
 /* Few scattered channels in padding-free pixels: sixteen pixels are as many vectors as a pixel has bytes, and each
    vector on one side is put together from all those on the other side, by one shuffle each. */
 static ALWAYS_INLINE vec gathered(const Row *row, const vec *from, i64 to, i64 size) {
-    vec v = shuffle(from[0], row->streams[to][0]);
-    for (i64 k = 1; k < size; k++) v = either(v, shuffle(from[k], row->streams[to][k]));
+    vec v = shuffle(from[0], load(row->streams[to][0]));
+    for (i64 k = 1; k < size; k++) v = either(v, shuffle(from[k], load(row->streams[to][k])));
     return v;
 }
 static ALWAYS_INLINE void pack_stream_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 width) {

@@ -9,7 +9,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(TESSBED_PLAIN)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(TESSBED_PLAIN)
 #pragma GCC target("ssse3")
 #endif
 #include "_move.h"
@@ -40,7 +40,7 @@ typedef struct Nest { /* pixel loops of one channel part; `before` leads from th
     i64 tiled, linear;
     Row row;
     RowMover *mover;
-    vec streams[MAX_STREAMS][MAX_STREAMS];
+    u8 streams[MAX_STREAMS][MAX_STREAMS][16];
 } Nest;
 
 static void add_loop(Loop *loop, int *loops, i64 count, i64 tiled, i64 linear) {
@@ -54,8 +54,7 @@ static void add_loop(Loop *loop, int *loops, i64 count, i64 tiled, i64 linear) {
 }
 
 /* The shuffle of a group of pixels; `behind` bytes precede the group in the vector that is read. */
-static vec cross_table(const Row *row, int packs, i64 behind) {
-    u8 table[16];
+static void cross_table(const Row *row, int packs, i64 behind, u8 *table) {
     memset(table, 0x80, 16);
     for (i64 g = 0; g < row->group; g++)
         for (i64 c = 0; c < row->channels; c++)
@@ -65,36 +64,28 @@ static vec cross_table(const Row *row, int packs, i64 behind) {
                 if (packs) table[tiled] = (u8)(linear + behind);
                 else table[linear] = (u8)(tiled + behind);
             }
-    return load(table);
 }
 
 /* Byte s of pixel p is byte p of stream s, and byte p * size + s of sixteen packed pixels. */
-static void make_streams(Row *row, vec (*streams)[MAX_STREAMS], int packs) {
+static void make_streams(Row *row, u8 (*table)[MAX_STREAMS][16], int packs) {
     i64 size = row->tiled_step;
-    u8 table[MAX_STREAMS][MAX_STREAMS][16];
-    memset(table, 0x80, sizeof table);
+    memset(table, 0x80, MAX_STREAMS * sizeof *table);
     for (i64 p = 0; p < 16; p++)
         for (i64 s = 0; s < size; s++) {
             i64 at = p * size + s;
             if (packs) table[at / 16][s][at % 16] = (u8)p;
             else table[s][at / 16][p] = (u8)(at % 16);
         }
-    for (i64 to = 0; to < size; to++)
-        for (i64 from = 0; from < size; from++) streams[to][from] = load(table[to][from]);
-    row->streams = streams;
+    row->streams = (const u8(*)[MAX_STREAMS][16])table;
 }
 
 static void set_padding(Row *row, u8 fill) {
-    u8 spread[32];
-    for (i64 i = 0; i < 32; i++) spread[i] = i % 16 < row->channels && row->channels <= 8 ? (u8)(i % 16 * 2 + i / 16) : 0x80;
-    row->spread = load_duo(spread);
-    u8 keep[16], put[16];
     for (i64 i = 0; i < 16; i++) {
-        keep[i] = i < row->channels % 16 ? 0xFF : 0;
-        put[i] = (u8)(fill & ~keep[i]);
+        row->keep[i] = i < row->channels % 16 ? 0xFF : 0;
+        row->fill[i] = (u8)(fill & ~row->keep[i]);
     }
-    row->keep = load(keep);
-    row->fill = load(put);
+    for (i64 i = 0; i < 32; i++)
+        row->spread[i] = i % 16 < row->channels && row->channels <= 8 ? (u8)(i % 16 * 2 + i / 16) : 0x80;
     row->fill_byte = fill;
 }
 
@@ -119,9 +110,9 @@ static RowMover *choose_mover(Nest *nest, int packs, i64 tiled_width) {
         if (row->width == 1 || (n == 1 && row->width == 2)) return packs ? movers->pack_same : movers->unpack_same;
         if (n <= 8) {
             row->group = 8 / n;
-            row->table = cross_table(row, packs, 0);
-            row->last_table = cross_table(row, packs, 16 - row->group * row->tiled_step);
-            row->pair = duo_of(row->table, row->table);
+            cross_table(row, packs, 0, row->table);
+            memcpy(row->table + 16, row->table, 16);
+            cross_table(row, packs, 16 - row->group * row->tiled_step, row->last_table);
             return packs ? movers->pack_cross : row->width == 4 ? movers->widen_cross : movers->unpack_cross;
         }
     }

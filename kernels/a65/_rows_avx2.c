@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(TESSBED_PLAIN)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(TESSBED_PLAIN)
 #pragma GCC target("avx2")
 #include "_move.h"
 

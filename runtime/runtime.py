@@ -35,6 +35,7 @@ from tessbed.runtime.submission import Order, Submitter, Touch
 from tessbed.runtime.trouble import job_fault
 from tessbed.runtime.watchdog import Watchdog
 from tessbed.sim.device import Device
+from tessbed.sim.diagnosis import diagnose
 from tessbed.sim.errors import HangError
 
 Ports = Sequence[View | Buffer | None]
@@ -225,7 +226,8 @@ class Runtime:
             self.env.step()
         except EmptySchedule:
             waiting = [line for device in self.devices for line in device.waiting()]
-            raise HangError([*waiting, *map(_stuck, self.scheduler.live.values())]) from None
+            stuck = [_stuck(job) for job in self.scheduler.live.values()]
+            raise HangError([*waiting, *stuck], diagnose(waiting) or _silent(stuck)) from None
 
     @property
     def device_faults(self) -> int:
@@ -289,6 +291,11 @@ def verdict(job: Job) -> JobResult:
 
 def _allocations(ports: Sequence[View]) -> tuple[Allocation, ...]:
     return tuple(view.buffer.live("submission") for view in ports)
+
+
+def _silent(stuck: Sequence[str]) -> tuple[str, ...]:
+    """Nothing waits on any device, yet the host does: it was told nothing."""
+    return tuple(f"lost signal: no device has anything to do, and {line}" for line in stuck)
 
 
 def _stuck(job: Job) -> str:

@@ -16,11 +16,12 @@ from tessbed.sim.audit import audit
 from tessbed.sim.check import Checker, JobCheck, granule_bytes
 from tessbed.sim.completion import Completion, Record
 from tessbed.sim.delivery import Delivery
+from tessbed.sim.diagnosis import Waiting
 from tessbed.sim.dma import Dma
 from tessbed.sim.errors import DeviceFault, HazardError, MemoryFault
 from tessbed.sim.faults import Fault, FaultPlan, injections, no_faults
 from tessbed.sim.flight import Flight
-from tessbed.sim.hang import Waiting, run_until
+from tessbed.sim.hang import run_until
 from tessbed.sim.job import JobContext, MemoryProbe
 from tessbed.sim.memory import DeviceMemory
 from tessbed.sim.report import job_stats
@@ -141,7 +142,8 @@ class Device:
         """Who waits in this device: the running job, its workers, their transfers, then the queue."""
         running = self._running
         ahead = f"job {running.number} to end" if running else "dispatch"
-        queued = [Waiting(f"job {ticket.number}", ahead, ticket.tick) for ticket in self._queue]
+        on = (f"job {running.number}",) if running else ()
+        queued = [Waiting(f"job {ticket.number}", ahead, ticket.tick, on) for ticket in self._queue]
         return [*(_waiting_in(running) if running else []), *queued]
 
     def _serve(self) -> Steps:
@@ -193,14 +195,24 @@ class Device:
 
 def _waiting_in(ticket: Ticket) -> list[Waiting]:
     launch = ticket.job.launched if ticket.job else None
-    workers = [ctx.waiting for ctx in launch.running if ctx.waiting is not None] if launch else []
-    transfers = [_waiting_transfer(flight) for flight in launch.dma.waiting()] if launch else []
-    what = f"workers {[ctx.worker for ctx in launch.running]}" if workers and launch else "its firmware"
-    return [Waiting(f"job {ticket.number}", what, ticket.tick), *workers, *transfers]
+    if launch is None:
+        return [Waiting(f"job {ticket.number}", "its firmware", ticket.tick)]
+    workers = [ctx.waiting for ctx in launch.running if ctx.waiting is not None]
+    transfers = [_waiting_transfer(flight, launch.dma.stalled) for flight in launch.dma.waiting()]
+    what = f"workers {[ctx.worker for ctx in launch.running]}" if workers else "its firmware"
+    job = Waiting(f"job {ticket.number}", what, ticket.tick, tuple(worker.who for worker in workers))
+    return [job, *workers, *transfers]
 
 
-def _waiting_transfer(flight: Flight) -> Waiting:
-    who = f"transfer {flight.seq} of worker {flight.worker}"
+def _name(flight: Flight) -> str:
+    return f"transfer {flight.seq} of worker {flight.lane.worker}"
+
+
+def _waiting_transfer(flight: Flight, stalled: Sequence[Flight]) -> Waiting:
+    """Who never got a channel or a credit of his pool waits for those that never gave theirs back."""
     if flight.grant >= 0:
-        return Waiting(who, f"{flight.fold.d} channel {flight.channel}, which stalled", flight.grant)
-    return Waiting(who, f"a {flight.fold.d} channel and a credit", flight.arrival)
+        what = f"{flight.fold.d} channel {flight.channel}, which stalled"
+        return Waiting(_name(flight), what, flight.grant)
+    holders = tuple(_name(other) for other in stalled if other.lane.pool is flight.lane.pool)
+    what = f"a {flight.fold.d} channel and a credit"
+    return Waiting(_name(flight), what, flight.arrival, holders, bool(holders))

@@ -53,11 +53,12 @@ class SpecError(ValueError):
 
 
 class HangError(Exception):
-    """Nothing can happen any more, yet a job waits; `waiting` tells who waits for what, since when."""
+    """Nothing can happen any more, yet a job waits; `waiting` tells who waits for what, since when, `causes` why."""
 
-    def __init__(self, waiting: Sequence[object]) -> None:
-        super().__init__(waiting)
+    def __init__(self, waiting: Sequence[object], causes: Sequence[str] = ()) -> None:
+        super().__init__(waiting, causes)
         self.waiting = tuple(waiting)
+        self.causes = tuple(causes)
 
     def __str__(self) -> str:
-        return "the device hangs\n" + "\n".join(f"  {line}" for line in self.waiting)
+        return "\n  ".join(["the device hangs", *self.causes, *map(str, self.waiting)])

@@ -1,24 +1,12 @@
-"""Hangs: run until an event, and when nothing can happen any more say who waits for what."""
+"""Hangs: run until an event, and when nothing can happen any more say who waits for what, and why that never ends."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-import attrs
 from simpy import Environment, Event
 
+from tessbed.sim.diagnosis import Waiting, diagnose
 from tessbed.sim.errors import HangError
-
-
-@attrs.frozen
-class Waiting:
-    """`who` has waited for `what` since the tick `since`."""
-
-    who: str
-    what: str
-    since: int
-
-    def __str__(self) -> str:
-        return f"{self.who} waits for {self.what} since tick {self.since}"
 
 
 class Waits(Protocol):
@@ -37,4 +25,4 @@ def run_until(env: Environment, event: Event, devices: Iterable[Waits]) -> Any:
         if not str(error).startswith("No scheduled events left"):
             raise
         waiting = [line for device in devices for line in device.waiting()]
-    raise HangError(waiting)
+    raise HangError(waiting, diagnose(waiting))

@@ -13,10 +13,10 @@ from simpy import Environment, Event
 
 from tessbed.sim import clock
 from tessbed.sim.chance import draw
+from tessbed.sim.diagnosis import Waiting
 from tessbed.sim.dma import Dma
 from tessbed.sim.errors import DeviceFault, HazardError
 from tessbed.sim.flight import Flight
-from tessbed.sim.hang import Waiting
 from tessbed.sim.lane import Lane
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.staging import Staging
@@ -143,7 +143,8 @@ class WorkerContext:
             return None
         reason, what, since = self._pending
         text = f"{what} ticks to pass" if isinstance(what, int) else f"transfers {[*what]} of its own"
-        return Waiting(f"worker {self.worker}", f"{text} ({reason})", since)
+        on = () if isinstance(what, int) else tuple(f"transfer {seq} of worker {self.worker}" for seq in what)
+        return Waiting(f"worker {self.worker}", f"{text} ({reason})", since, on)
 
     def _check_slot(self, slot: int) -> None:
         if not 0 <= slot < self.spec.slots:

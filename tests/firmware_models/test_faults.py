@@ -90,7 +90,8 @@ def test_stalled_channel(transfer: int) -> None:
     kind = "read" if transfer == 0 else "write"
     assert "job 0 waits for workers [1]" in text
     assert f"transfer {transfer} of worker 1 waits for {kind} channel" in text
-    assert text.count("since tick") == len(hang.value.waiting)
+    assert [str(cause).split(":")[0] for cause in hang.value.causes] == ["lost signal"]
+    assert text.count("since tick") == len(hang.value.waiting) + 1
     correct_or_untouched(rig)
 
 
@@ -102,7 +103,7 @@ def test_a_stalled_channel_starves_the_others() -> None:
     text = str(hang.value)
     assert "transfer 0 of worker 0 waits for read channel 0, which stalled" in text
     for worker in (1, 2, 3):
-        assert f"transfer 0 of worker {worker} waits for a read channel and a credit" in text
+        assert f"starvation: transfer 0 of worker {worker} waits for a read channel and a credit, held by" in text
 
 
 def test_unmapped_behind_the_probe() -> None:

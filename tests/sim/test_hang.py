@@ -2,6 +2,7 @@
 
 import pytest
 
+from tessbed.sim.diagnosis import Waiting, diagnose
 from tessbed.sim.errors import HangError
 from tests.sim.rig import HAND, build, copy_body
 
@@ -39,3 +40,49 @@ def test_a_firmware_error_is_not_taken_for_a_hang() -> None:
 
     with pytest.raises(RuntimeError, match="mine"):
         build(body, {"workers": 1}).run()
+
+
+A, B, C = "worker 0", "worker 1", "worker 2"
+
+
+@pytest.mark.parametrize(
+    ("waiting", "causes"),
+    [
+        ([], ()),
+        ([Waiting(A, "a bell", 7)], ("lost signal: worker 0 waits in vain for a bell, since tick 7",)),
+        (
+            [Waiting(A, "worker 1", 3, (B,)), Waiting(B, "worker 0", 9, (A,)), Waiting(C, "worker 1", 5, (B,))],
+            ("cycle: worker 0 waits for worker 1 waits for worker 0, since tick 9",),
+        ),
+        ([Waiting(A, "itself", 3, (A,))], ("cycle: worker 0 waits for worker 0, since tick 3",)),
+        (
+            [Waiting(A, "a bell", 4), Waiting(B, "a channel", 6, (A,), held=True)],
+            (
+                "lost signal: worker 0 waits in vain for a bell, since tick 4",
+                "starvation: worker 1 waits for a channel, held by worker 0, since tick 6",
+            ),
+        ),
+        (
+            [Waiting(A, "worker 1", 1, (B,)), Waiting(B, "worker 2", 2, (C,)), Waiting(C, "worker 0", 3, (A,))],
+            ("cycle: worker 0 waits for worker 1 waits for worker 2 waits for worker 0, since tick 3",),
+        ),
+    ],
+    ids=["nobody", "lost signal", "cycle and a bystander", "alone", "starvation", "cycle of three"],
+)
+def test_a_hang_is_named(waiting: list[Waiting], causes: tuple[str, ...]) -> None:
+    """A cycle, a lost signal, starvation: each told once, with the tick since which nothing could change it."""
+    assert diagnose(waiting) == causes
+
+
+def test_the_reason_comes_first() -> None:
+    """The error names the lost signal and whom it starves, then everybody who waits."""
+    changes = {"dispatch_ticks": 0, "launch_stagger_ticks": 0, "workers": 2, "dma": {"read_channels": 1}}
+    rig = build(copy_body, changes, inject={(0, 0, 0): "stall"})
+    with pytest.raises(HangError) as caught:
+        rig.run()
+    assert caught.value.causes == (
+        "lost signal: transfer 0 of worker 0 waits in vain for read channel 0, which stalled, since tick 12",
+        "starvation: transfer 0 of worker 1 waits for a read channel and a credit, held by transfer 0 of worker 0, "
+        "since tick 12",
+    )
+    assert str(caught.value).splitlines()[1].strip() == caught.value.causes[0]

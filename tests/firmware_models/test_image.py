@@ -2,13 +2,18 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tessbed.firmware_models.faults import STATUS
 from tessbed.firmware_models.image import BODIES, Composition, FirmwareImage
+from tessbed.scenarios.backends import ev74
+from tessbed.sim.spec import DeviceSpec
+from tests.contract.backends import plan_of
 from tests.firmware_models.rig import build, device_geometry, launch, source_of
 from tests.geometries import name_of, random_geometries
 from tests.oracle import Geometry, expected_output
+from tests.requests import request_of
 
 HWC = (-1, 0, 1, 2)
 TESS_INT8 = Geometry("tess", (9, 10, 16), "int8", HWC, (1, 3, 5, 16))
@@ -125,3 +130,16 @@ def test_geometry_is_all_that_the_firmware_knows() -> None:
         "op", "tile_format", "tiled_dtype", "linear_dtype", "fill", "axes", "outer",
         "input_address", "output_address", "input_bytes", "output_bytes",
     }  # fmt: skip
+
+
+def test_names_change_nothing() -> None:
+    """A job or a buffer by any other name: the same bytes and the same statistics."""
+    plan = plan_of(request_of(TESS_BF16))
+    outcomes = []
+    for name in ("yolov8n head", "x"):
+        with ev74(DeviceSpec()) as runtime:
+            source = runtime.allocate(plan.input.required_bytes, name=name, writable=False)
+            target = runtime.allocate(plan.output.required_bytes, name=name)
+            source.host[:] = np.frombuffer(source_of(TESS_BF16), np.uint8)
+            outcomes.append((runtime.run(plan, [source], [target], name=name).stats, target.host.tobytes()))
+    assert outcomes[0] == outcomes[1]

@@ -145,3 +145,12 @@ def test_every_bit_pattern_survives(op: str, dtype: str) -> None:
     assert output == expected_output(geometry, source)
     if op == "detess" and dtype == "bf16":
         assert output == b"".join(value.to_bytes(2, "little") for value in scalars)
+
+
+def test_every_bf16_word_widens_exactly() -> None:
+    """DetessCast to FP32: each of the 65,536 words becomes the upper half, and the lower half is zero."""
+    geometry = Geometry("detesscast", (4096, 16), "bf16", (-1, -1, 0, 1), (1, 1, 100, 16), to="fp32")
+    rows = [range(16 * pixel, 16 * pixel + 16) for pixel in range(4096)]
+    source = b"".join(bytes(v & 255 for v in row) + bytes(v >> 8 for v in row) for row in rows)
+    output = launch(geometry, source=source).output
+    assert output == b"".join((word << 16).to_bytes(4, "little") for word in range(65536))

@@ -68,12 +68,17 @@ def _checked_shape(shape: tuple[int, ...], where: str) -> tuple[int, ...]:
     return tuple(_integer(extent, "extent_invalid", f"{where}[{axis}]", minimum=0) for axis, extent in enumerate(shape))
 
 
-def _integer(value: object, code: str, where: str, minimum: int) -> int:
+def plain_integer(value: object) -> int | None:
+    """The value of any kind of integer, numpy's too, or None; a boolean is none."""
     try:
-        number = index(value)  # pyright: ignore[reportArgumentType]
+        return None if isinstance(value, bool) else index(value)  # pyright: ignore[reportArgumentType]
     except TypeError:
-        number = None
-    if number is None or isinstance(value, bool) or number < minimum:
+        return None
+
+
+def _integer(value: object, code: str, where: str, minimum: int) -> int:
+    number = plain_integer(value)
+    if number is None or number < minimum:
         raise ContractError(code, where, f"got {value!r}, wanted an integer of at least {minimum}")
     return number
 

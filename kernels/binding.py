@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from tessbed.kernels.errors import BindingError
-from tessbed.kernels.plan import PortPlan
+from tessbed.kernels.plan import LIMIT_BYTES, PortPlan
 
 try:
     from tessbed.kernels.a65._rows import span
@@ -36,8 +36,9 @@ class HostBuffer:
 
     @property
     def __array_interface__(self) -> dict[str, object]:
-        """numpy's protocol for raw memory: `np.asarray(buffer)` is a uint8 view of it."""
-        return {"data": (self.address, False), "shape": (self.capacity,), "typestr": "|u1", "version": 3}
+        """numpy's protocol for raw memory: `np.asarray(buffer)` is a uint8 view of it, as far as numpy can count."""
+        shape = (min(self.capacity, LIMIT_BYTES),)
+        return {"data": (self.address, False), "shape": shape, "typestr": "|u1", "version": 3}
 
 
 class Bound(NamedTuple):

@@ -1,11 +1,15 @@
 """Tensors as the caller describes them: a shape, a scalar type and one explicit physical layout."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
+from typing import TypeVar
 
 import attrs
 
 from tessbed.kernels.dtypes import DType
+from tessbed.kernels.errors import ContractError
+
+Entry = TypeVar("Entry")
 
 
 class ChannelStorage(Enum):
@@ -15,8 +19,18 @@ class ChannelStorage(Enum):
     PAD16 = "pad16"
 
 
-def _ints(values: Iterable[int]) -> tuple[int, ...]:
-    return tuple(values)
+def entries(where: str) -> Callable[[Iterable[Entry]], tuple[Entry, ...]]:
+    """Copies a sequence; ContractError at `where` for what is none, or has an order that nobody chose."""
+
+    def copied(values: Iterable[Entry]) -> tuple[Entry, ...]:
+        if isinstance(values, Iterable) and not isinstance(values, set | frozenset | dict):
+            try:
+                return tuple(values)
+            except TypeError:  # a numpy scalar array says that it is iterable
+                pass
+        raise ContractError("not_a_sequence", where, f"got {values!r}, wanted a sequence; put it in a list")
+
+    return copied
 
 
 @attrs.frozen
@@ -28,7 +42,7 @@ class Contiguous:
 class Strided:
     """Storage with one stride in bytes for each logical axis."""
 
-    strides: tuple[int, ...] = attrs.field(converter=_ints)
+    strides: tuple[int, ...] = attrs.field(converter=entries("strides"))
 
 
 @attrs.frozen
@@ -39,8 +53,8 @@ class MlaTiled:
     `tile_shape` is the tile's extent in the same order. Source: DetessCast document, "Contract".
     """
 
-    axes: tuple[int, ...] = attrs.field(converter=_ints)
-    tile_shape: tuple[int, ...] = attrs.field(converter=_ints)
+    axes: tuple[int, ...] = attrs.field(converter=entries("axes"))
+    tile_shape: tuple[int, ...] = attrs.field(converter=entries("tile_shape"))
     channel_storage: ChannelStorage = ChannelStorage.COMPACT
 
 
@@ -63,6 +77,6 @@ Layout = Contiguous | Strided | MlaTiled | MlaCBlocked
 class TensorSpec:
     """One port of a request: logical shape, scalar type, physical layout. Nothing here is checked yet."""
 
-    shape: tuple[int, ...] = attrs.field(converter=_ints)
+    shape: tuple[int, ...] = attrs.field(converter=entries("shape"))
     dtype: DType
     layout: Layout = attrs.field(factory=Contiguous)

@@ -16,12 +16,12 @@ from tessbed.kernels.a65 import tess as a65_tess
 from tessbed.kernels.a65.prepared import Prepared
 from tessbed.kernels.binding import HostBuffer
 from tessbed.kernels.dtypes import DType
-from tessbed.kernels.errors import ContractError
+from tessbed.kernels.errors import BindingError, ContractError
 from tessbed.kernels.ops import detess as detess_op
 from tessbed.kernels.ops import detesscast as detesscast_op
 from tessbed.kernels.ops import tess as tess_op
 from tessbed.kernels.plan import TILE_ALIGNMENT_BYTES
-from tessbed.kernels.tensor import ChannelStorage, Contiguous, MlaCBlocked, MlaTiled, Strided, TensorSpec
+from tessbed.kernels.tensor import ChannelStorage, Contiguous, MlaCBlocked, MlaTiled, Strided, TensorSpec, entries
 
 __all__ = ["detess", "detesscast", "tess"]
 MAPPED = "DHWC"
@@ -69,10 +69,13 @@ def detess(
     and its gaps stay untouched. Raises ContractError, or BindingError where `tiled` is too small.
     """
     kind, numpy_dtype = _kind(dtype, "dtype", ("int8", "uint16", "bfloat16"))
-    target = _target(out, shape, numpy_dtype)
-    spec = TensorSpec(target.shape, kind, _tiles(axes, tile, channels, target.ndim))
-    prepared = a65_detess.check_inference(detess_op.Request([spec], [_spec(target, kind)]))
-    a65_detess.execute(prepared, [_tile_bytes(tiled)], [_host(target, prepared.plan.output.required_bytes)])
+    extents = entries("shape")(shape)
+    spec = TensorSpec(extents, kind, _tiles(axes, tile, channels, len(extents)))
+    linear = TensorSpec(extents, kind, _out_layout(out, extents, numpy_dtype))
+    prepared = a65_detess.check_inference(detess_op.Request([spec], [linear]))
+    source = _tile_bytes(tiled, prepared.plan.input.required_bytes)
+    target = np.empty(prepared.plan.shape, numpy_dtype) if out is None else out
+    a65_detess.execute(prepared, [source], [_host(target, prepared.plan.output.required_bytes)])
     return target
 
 
@@ -92,11 +95,15 @@ def detesscast(
     in `detess`.
     """
     kind, numpy_dtype = _kind(to, "to", ("float32", "uint16", "bfloat16"))
-    target = _target(out, shape, numpy_dtype)
-    layout = _blocks(axes, tile, target.ndim) if channels == "cblocked" else _tiles(axes, tile, channels, target.ndim)
-    spec = TensorSpec(target.shape, DType.BF16, layout)
-    prepared = a65_detesscast.check_inference(detesscast_op.Request([spec], [_spec(target, kind)]))
-    a65_detesscast.execute(prepared, [_tile_bytes(tiled)], [_host(target, prepared.plan.output.required_bytes)])
+    extents = entries("shape")(shape)
+    blocked = isinstance(channels, str) and channels == "cblocked"
+    layout = _blocks(axes, tile, len(extents)) if blocked else _tiles(axes, tile, channels, len(extents))
+    spec = TensorSpec(extents, DType.BF16, layout)
+    linear = TensorSpec(extents, kind, _out_layout(out, extents, numpy_dtype))
+    prepared = a65_detesscast.check_inference(detesscast_op.Request([spec], [linear]))
+    source = _tile_bytes(tiled, prepared.plan.input.required_bytes)
+    target = np.empty(prepared.plan.shape, numpy_dtype) if out is None else out
+    a65_detesscast.execute(prepared, [source], [_host(target, prepared.plan.output.required_bytes)])
     return target
 
 
@@ -128,16 +135,19 @@ def _checked_axes(axes: str, tile: Sequence[int], rank: int) -> dict[str, int]:
             "axes_letters", "axes", f"got {axes!r}, wanted capital letters with each of D, H, W, C at most once"
         )
     mapped = [letter for letter in axes if letter in MAPPED]
-    if len(tile) != len(mapped):
+    extents = entries("tile")(tile)
+    if len(extents) != len(mapped):
         raise ContractError(
-            "tile_count", "tile", f"got {len(tile)} extents, wanted {len(mapped)}: one for each of {', '.join(mapped)}"
+            "tile_count",
+            "tile",
+            f"got {len(extents)} extents, wanted {len(mapped)}: one for each of {', '.join(mapped)}",
         )
-    return dict(zip(mapped, tile, strict=True))
+    return dict(zip(mapped, extents, strict=True))
 
 
 def _tiles(axes: str, tile: Sequence[int], channels: str, rank: int) -> MlaTiled:
     extents = _checked_axes(axes, tile, rank)
-    if channels not in STORAGE:
+    if not isinstance(channels, str) or channels not in STORAGE:
         raise ContractError(
             "channel_storage",
             "channels",
@@ -155,15 +165,15 @@ def _blocks(axes: str, tile: Sequence[int], rank: int) -> MlaCBlocked:
     return MlaCBlocked(extents["H"], extents["W"], extents["C"])
 
 
-def _spec(array: np.ndarray, dtype: DType) -> TensorSpec:
-    layout = Contiguous() if array.flags.c_contiguous else Strided(array.strides)
-    return TensorSpec(array.shape, dtype, layout)
+def _layout(array: np.ndarray) -> Contiguous | Strided:
+    return Contiguous() if array.flags.c_contiguous else Strided(array.strides)
 
 
 def _admitted(x: np.ndarray, tiled: TensorSpec, params: tess_op.Params) -> tuple[np.ndarray, Prepared]:
     """The array to read and the execution that reads it: `x` itself, or a dense copy where its strides are refused."""
     try:
-        request = tess_op.Request([_spec(x, tiled.dtype)], [tiled], params)
+        linear = TensorSpec(x.shape, tiled.dtype, _layout(x))
+        request = tess_op.Request([linear], [tiled], params)
         return x, a65_tess.check_inference(request)
     except ContractError as error:
         if not error.code.startswith("stride"):
@@ -171,18 +181,16 @@ def _admitted(x: np.ndarray, tiled: TensorSpec, params: tess_op.Params) -> tuple
         return _admitted(np.ascontiguousarray(x), tiled, params)
 
 
-def _target(out: np.ndarray | None, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+def _out_layout(out: np.ndarray | None, shape: tuple[int, ...], dtype: np.dtype) -> Contiguous | Strided:
+    """How the result lies in memory: as in `out`, or dense."""
     if out is None:
-        return np.empty(tuple(shape), dtype)
-    if out.shape != tuple(shape) or out.dtype != dtype:
-        raise ContractError(
-            "out_mismatch",
-            "out",
-            f"got {out.dtype} {list(out.shape)}, wanted {dtype} {list(shape)}; pass such an array",
-        )
+        return Contiguous()
+    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
+        got = f"{out.dtype} {list(out.shape)}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ContractError("out_mismatch", "out", f"got {got}, wanted {dtype} {list(shape)}; pass such an array")
     if not out.flags.writeable:
         raise ContractError("out_read_only", "out", "got a read-only array, wanted a writable one")
-    return out
+    return _layout(out)
 
 
 def _host(array: np.ndarray, required_bytes: int) -> HostBuffer | None:
@@ -190,15 +198,24 @@ def _host(array: np.ndarray, required_bytes: int) -> HostBuffer | None:
     return HostBuffer(array.__array_interface__["data"][0], required_bytes) if required_bytes else None
 
 
-def _tile_bytes(tiled: np.ndarray) -> np.ndarray:
+def _tile_bytes(tiled: np.ndarray, required_bytes: int) -> np.ndarray:
     """The tiles as bytes at an aligned address, copied only where they are not aligned already."""
-    array = tiled if isinstance(tiled, np.ndarray) else np.frombuffer(tiled, np.uint8)
-    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    flat = _flat_bytes(tiled)
+    if flat.size < required_bytes:
+        raise BindingError("capacity", "tiled", f"got {flat.size} bytes, wanted at least {required_bytes}")
     if flat.size == 0 or flat.__array_interface__["data"][0] % TILE_ALIGNMENT_BYTES == 0:
         return flat
     aligned = _aligned(flat.size)
     aligned[:] = flat
     return aligned
+
+
+def _flat_bytes(tiled: np.ndarray) -> np.ndarray:
+    try:
+        array = tiled if isinstance(tiled, np.ndarray) else np.frombuffer(tiled, np.uint8)
+        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    except TypeError:
+        raise BindingError("type", "tiled", f"got {type(tiled).__name__}, wanted an array of plain bytes") from None
 
 
 def _aligned(size_bytes: int) -> np.ndarray:

@@ -1,14 +1,12 @@
 """Detess: unpacks MlaTiled INT8 or BF16 into linear storage, bit for bit. Source: the Detess document."""
 
-from collections.abc import Iterable
-
 import attrs
 
 from tessbed.kernels import admission
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import ContractError
 from tessbed.kernels.plan import Op, Plan
-from tessbed.kernels.tensor import TensorSpec
+from tessbed.kernels.tensor import TensorSpec, entries
 
 __all__ = ["Params", "Plan", "Request", "check_inference"]
 
@@ -21,16 +19,12 @@ class Params:
     """Empty: geometry and dtype are explicit tensor metadata."""
 
 
-def _specs(ports: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
-    return tuple(ports)
-
-
 @attrs.frozen
 class Request:
     """One MlaTiled input and one linear output (Contiguous or Strided) of equal shape and dtype."""
 
-    inputs: tuple[TensorSpec, ...] = attrs.field(converter=_specs)
-    outputs: tuple[TensorSpec, ...] = attrs.field(converter=_specs)
+    inputs: tuple[TensorSpec, ...] = attrs.field(converter=entries("inputs"))
+    outputs: tuple[TensorSpec, ...] = attrs.field(converter=entries("outputs"))
     params: Params = attrs.field(factory=Params)
 
 

@@ -1,14 +1,12 @@
 """DetessCast: unpacks tiled BF16 and widens it to FP32, or keeps it BF16. Source: the DetessCast document."""
 
-from collections.abc import Iterable
-
 import attrs
 
 from tessbed.kernels import admission
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import ContractError
 from tessbed.kernels.plan import Op, Plan
-from tessbed.kernels.tensor import TensorSpec
+from tessbed.kernels.tensor import TensorSpec, entries
 
 __all__ = ["Params", "Plan", "Request", "check_inference"]
 
@@ -20,16 +18,12 @@ class Params:
     """Empty: the output's dtype and layout select the conversion."""
 
 
-def _specs(ports: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
-    return tuple(ports)
-
-
 @attrs.frozen
 class Request:
     """One BF16 input (MlaTiled or MlaCBlocked) and one linear FP32 or BF16 output of equal shape."""
 
-    inputs: tuple[TensorSpec, ...] = attrs.field(converter=_specs)
-    outputs: tuple[TensorSpec, ...] = attrs.field(converter=_specs)
+    inputs: tuple[TensorSpec, ...] = attrs.field(converter=entries("inputs"))
+    outputs: tuple[TensorSpec, ...] = attrs.field(converter=entries("outputs"))
     params: Params = attrs.field(factory=Params)
 
 

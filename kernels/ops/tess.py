@@ -1,14 +1,12 @@
 """Tess: packs a linear INT8 or BF16 tensor into MlaTiled, bit for bit. Source: the Tess document."""
 
-from collections.abc import Iterable
-
 import attrs
 
 from tessbed.kernels import admission
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import ContractError
 from tessbed.kernels.plan import Op, Plan
-from tessbed.kernels.tensor import ChannelStorage, MlaTiled, TensorSpec
+from tessbed.kernels.tensor import ChannelStorage, MlaTiled, TensorSpec, entries
 
 __all__ = ["Params", "Plan", "Request", "check_inference"]
 
@@ -26,16 +24,12 @@ class Params:
     int8_channel_padding: int | None = None
 
 
-def _specs(ports: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
-    return tuple(ports)
-
-
 @attrs.frozen
 class Request:
     """One linear input (Contiguous or Strided) and one MlaTiled output of equal shape and dtype."""
 
-    inputs: tuple[TensorSpec, ...] = attrs.field(converter=_specs)
-    outputs: tuple[TensorSpec, ...] = attrs.field(converter=_specs)
+    inputs: tuple[TensorSpec, ...] = attrs.field(converter=entries("inputs"))
+    outputs: tuple[TensorSpec, ...] = attrs.field(converter=entries("outputs"))
     params: Params = attrs.field(factory=Params)
 
 
@@ -72,6 +66,7 @@ def _channel_fill(params: Params, dtype: DType, target: TensorSpec) -> int:
                 "got none, wanted -128 to 127: INT8 PadTo16 needs an explicit fill value",
             )
         return 0
-    if isinstance(fill, bool) or not isinstance(fill, int) or not -128 <= fill <= 127:
+    byte = admission.plain_integer(fill)
+    if byte is None or not -128 <= byte <= 127:
         raise ContractError("fill_range", where, f"got {fill!r}, wanted an integer from -128 to 127")
-    return fill & 0xFF if padded else 0
+    return byte & 0xFF if padded else 0

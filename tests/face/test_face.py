@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -124,6 +125,11 @@ def test_empty() -> None:
     assert tessbed.detess(tiled, shape=(0, 4, 3), dtype=np.int8, tile=(1, 4, 3)).shape == (0, 4, 3)
 
 
+def unpack(**arguments: Any) -> np.ndarray:
+    """Detess of TILES."""
+    return tessbed.detess(**{"tiled": TILES, "dtype": "int8", "tile": (4, 4, 3), **arguments})
+
+
 IMAGE = np.zeros((4, 4, 3), np.int8)
 TILES = np.zeros(48, np.uint8)
 REFUSALS: dict[str, tuple[Callable[[], object], str, str]] = {
@@ -136,6 +142,18 @@ REFUSALS: dict[str, tuple[Callable[[], object], str, str]] = {
     "tile count": (lambda: tessbed.tess(IMAGE, tile=(2, 3)), "tile_count", "tile"),
     "tile extent": (lambda: tessbed.tess(IMAGE, tile=(2, 2, 0)), "tile_extent", "tile"),
     "storage": (lambda: tessbed.tess(IMAGE, tile=(2, 2, 3), channels="cblocked"), "channel_storage", "channels"),
+    "storage of another type": (
+        lambda: tessbed.tess(IMAGE, tile=(2, 2, 3), channels=[]),
+        "channel_storage",
+        "channels",
+    ),
+    "one number for a tile": (lambda: tessbed.tess(IMAGE, tile=4), "not_a_sequence", "tile"),
+    "one number for a shape": (lambda: unpack(shape=4), "not_a_sequence", "shape"),
+    "negative extent": (lambda: unpack(shape=(-1, 4, 3)), "extent_invalid", "shape"),
+    "fractional extent": (lambda: unpack(shape=(4.0, 4, 3)), "extent_invalid", "shape"),
+    "extents past numpy": (lambda: unpack(shape=(2**70, 4, 3)), "storage_overflow", "[0]"),
+    "rank past numpy": (lambda: unpack(shape=(1,) * 70, axes="N" * 69 + "C", tile=(1,)), "rank_too_large", "shape"),
+    "out of another type": (lambda: unpack(shape=(4, 4, 3), out=[]), "out_mismatch", "out"),
     "fill missing": (lambda: tessbed.tess(IMAGE, tile=(2, 2, 3), channels="pad16"), "fill_required", "params"),
     "scalar": (lambda: tessbed.tess(np.int8(1), tile=(), axes=""), "rank_zero", "shape"),
     "fp16": (
@@ -177,6 +195,25 @@ def test_too_few_tile_bytes() -> None:
     with pytest.raises(BindingError, match="47 bytes, wanted at least 48") as caught:
         tessbed.detess(TILES[:47], shape=(4, 4, 3), dtype="int8", tile=(4, 4, 3))
     assert caught.value.code == "capacity"
+
+
+def test_no_storage_for_tiles_that_are_not_there() -> None:
+    """A shape of terabytes is refused for its short tiles, before anything of its size is asked for."""
+    with pytest.raises(BindingError, match="48 bytes, wanted at least 4000000000000"):
+        unpack(shape=(10**6, 10**6, 4), tile=(4, 4, 4))
+
+
+@pytest.mark.parametrize("tiled", [None, [0] * 48, np.array([None] * 48)], ids=["none", "list", "objects"])
+def test_tiles_that_are_no_bytes(tiled: object) -> None:
+    """What has no plain bytes is refused by its type."""
+    with pytest.raises(BindingError, match="wanted an array of plain bytes"):
+        unpack(tiled=tiled, shape=(4, 4, 3))
+
+
+def test_fill_of_numpy() -> None:
+    """A fill taken out of an INT8 array is as good as an integer."""
+    filled = [tessbed.tess(IMAGE, tile=(2, 2, 3), channels="pad16", fill=fill) for fill in (np.int8(-7), -7)]
+    assert filled[0].tobytes() == filled[1].tobytes()
 
 
 def test_version_needs_no_numpy() -> None:

@@ -365,6 +365,25 @@ def test_admitted(op: str, made: Any, input_bytes: int, output_bytes: int) -> No
     assert linear.alignment_bytes == plan.linear_dtype.width
 
 
+NO_SEQUENCES: list[tuple[str, Callable[[Any], object]]] = [
+    ("shape", spec),
+    ("strides", Strided),
+    ("axes", lambda value: MlaTiled(value, (1, 2, 2, 16))),
+    ("tile_shape", lambda value: MlaTiled((-1, 0, 1, 2), value)),
+    ("inputs", lambda value: D(value, [LINEAR])),
+    ("outputs", lambda value: D([TILES], value)),
+]
+
+
+@pytest.mark.parametrize("value", [None, 5, {1, 2}, {1: 2}], ids=repr)
+@pytest.mark.parametrize(("where", "make"), NO_SEQUENCES, ids=[where for where, _ in NO_SEQUENCES])
+def test_no_sequence(where: str, make: Callable[[Any], object], value: object) -> None:
+    """What has no entries, or no order that the caller chose, is refused where it is first given."""
+    with pytest.raises(ContractError, match="wanted a sequence") as caught:
+        make(value)
+    assert (caught.value.code, caught.value.where) == ("not_a_sequence", where)
+
+
 def test_request_owns_its_lists() -> None:
     """Changing the caller's lists after the request, or after admission, changes no plan."""
     shape, strides, axes, tile = [4, 4, 16], [128, 32, 2], [-1, 0, 1, 2], [1, 2, 2, 16]

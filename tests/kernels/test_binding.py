@@ -99,6 +99,7 @@ ADMITTED: dict[str, Callable[[np.ndarray, np.ndarray], tuple[object, object]]] =
     "bfloat16": lambda source, target: (words(source).view(ml_dtypes.bfloat16), target),
     "raw addresses": lambda source, target: (HostBuffer(address(source), 68), HostBuffer(address(target), 80)),
     "spare capacity": lambda source, target: (HostBuffer(address(source), 4096), HostBuffer(address(target), 4096)),
+    "more spare capacity than numpy counts": lambda source, target: (HostBuffer(address(source), 2**63), target),
 }
 
 

@@ -46,7 +46,8 @@ def call(module: str, name: str, arguments: list[str]) -> int:
         # Not command.main: it has its own ideas of pipes and interrupts.
         with command.make_context(name, arguments) as context:
             outcome: Any = command.invoke(context)
-        sys.stdout.flush()
+        if sys.stdout:  # None where the caller closed it
+            sys.stdout.flush()
         return outcome if isinstance(outcome, int) else OK
     except click.exceptions.Exit as error:
         return error.exit_code

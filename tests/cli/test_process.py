@@ -22,6 +22,14 @@ def test_broken_pipe() -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+def test_no_stdout() -> None:
+    """A caller that closed stdout wants the exit code alone."""
+    closed = subprocess.run(
+        ["sh", "-c", '"$0" -m tessbed list >&-', sys.executable], stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert (closed.returncode, closed.stderr) == (0, "")
+
+
 def test_interrupt(tmp_path: Path) -> None:
     """Ctrl-C in the middle of a run ends it with 130 and one word."""
     file = tmp_path / "long.toml"

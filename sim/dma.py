@@ -59,6 +59,7 @@ class Dma:
     lanes: dict[tuple[int, str], Lane] = attrs.field(factory=dict, init=False)
     trace: list[TransferRecord] = attrs.field(factory=list, init=False)
     stalled: list[Flight] = attrs.field(factory=list, init=False)
+    _first: Pool = attrs.field(init=False)
     _others: list[Pool] = attrs.field(init=False)
     _plain: bool = attrs.field(init=False)
     _due: set[int] = attrs.field(factory=set, init=False)
@@ -71,7 +72,7 @@ class Dma:
     def __attrs_post_init__(self) -> None:
         self.costs = cost_table(self.spec)
         self.pools = make_pools(self.spec)
-        self._others = self.pools[1:]
+        self._first, *self._others = self.pools
         self.ports = [Port(name) for name in (KINDS if self.spec.memory.split_port else ("memory",))]
         self._plain = not self.inject and (not self.moves or self.spec.data_movement == "at_completion")
         self._on_arbitration, self._on_done = (self._arbitrate,), (self._complete,)
@@ -82,7 +83,9 @@ class Dma:
         core = worker % self.spec.cores if self.spec.dma.channel_scope == "per_core" else 0
         direction = KINDS.index(kind)
         pool, port = self.pools[core * len(KINDS) + direction], self.ports[direction % len(self.ports)]
-        lane = Lane(worker, kind, pool, port, scratch, flying, notify, self.origin, self.moves)
+        memory = self.spec.memory
+        latency = memory.read_latency_ticks if kind == "read" else memory.write_latency_ticks
+        lane = Lane(worker, kind, pool, port, scratch, flying, notify, latency, self.origin, self.moves)
         self.lanes[worker, kind] = lane
         return lane
 
@@ -132,15 +135,10 @@ class Dma:
             raise DeviceFault("worker_died", lane.worker)
         lane.requests += 1
         flight = lane.flying[seq] = Flight(lane, seq, lane.requests, tick, fold, descriptors)
-        find, memory, scratch, write = (
-            connect if plain and self.moves else locate,
-            self.memory,
-            lane.scratch,
-            lane.write,
-        )
+        find, places = connect if plain and self.moves else locate, flight.places
         try:
             for descriptor in descriptors:
-                flight.places.append(find(memory, descriptor, scratch, write))
+                places.append(find(self.memory, descriptor, lane.scratch, lane.write))
         except MemoryFault as fault:
             flight.fault = DeviceFault(fault.code, fault.address)
         if not plain:
@@ -168,6 +166,7 @@ class Dma:
             clock.post(self.env, tick, clock.ARBITRATION, Alarm(self._on_arbitration))
 
     def _arbitrate(self, _: Any) -> None:
+        """Grant by the smallest key of the pools that can, until the first tick that has to be waited for."""
         if self._halted:
             return
         tick = clock.now(self.env)
@@ -176,42 +175,39 @@ class Dma:
             if pool.arrivals:
                 pool.admit()
         while True:
-            pool = self._next_pool(tick)
-            if pool.ready_at <= tick:
-                self._grant(pool, tick)
-            elif pool.ready_at < clock.next_tick(self.env):
-                tick = pool.ready_at
+            best = self._first
+            for pool in self._others:
+                if pool.ready_at > tick:
+                    if pool.ready_at < best.ready_at:
+                        best = pool
+                elif best.ready_at > tick or pool.head.key < best.head.key:
+                    best = pool
+            ready_at = best.ready_at
+            if ready_at <= tick:
+                self._grant(best, tick)
+            elif ready_at < clock.next_tick(self.env):
+                tick = ready_at
             else:
                 break
-        if pool.ready_at < FOREVER:
-            self._arbitrate_at(pool.ready_at)
-
-    def _next_pool(self, tick: int) -> Pool:
-        """Of the pools that can grant, the one whose head has the smallest key; if none can, the one that can first."""
-        best = self.pools[0]
-        for pool in self._others:
-            if pool.ready_at > tick:
-                if pool.ready_at < best.ready_at:
-                    best = pool
-            elif best.ready_at > tick or pool.head.key < best.head.key:
-                best = pool
-        return best
+        if ready_at < FOREVER:
+            self._arbitrate_at(ready_at)
 
     def _grant(self, pool: Pool, tick: int) -> None:
-        flight = pool.take(tick)
+        flight: Flight = pool.head
         fold, port = flight.fold, flight.lane.port
-        start = max(port.free, tick + fold.s)
-        flight.grant, flight.start, flight.end = tick, start, start + fold.c
-        flight.done = flight.end + fold.l
+        flight.grant = tick
+        flight.start = start = max(port.free, tick + fold.s)
+        flight.end = end = start + fold.c
+        flight.done = done = end + fold.l
         if self.inject and self.inject.get((flight.worker, flight.seq)) == "stall":
-            pool.occupy(flight.channel, FOREVER)
+            flight.channel = pool.take(tick, FOREVER)
             self.stalled.append(flight)
             return
+        flight.channel = pool.take(tick, end)
         port.free = start + fold.m
-        pool.occupy(flight.channel, flight.end)
         if flight.movement is None:
             flight.callbacks = self._on_done
-            clock.post(self.env, flight.done, clock.EFFECT, flight)
+            clock.post(self.env, done, clock.EFFECT, flight)
         else:
             self._schedule(flight, flight.movement)
 
@@ -270,8 +266,10 @@ class Dma:
             lane.traffic.moved_bytes += movement.moved_bytes
         elif self.moves:
             lane.traffic.moved_bytes += perform(flight.places)
-        if pool.give_back():
+        if pool.in_flight == pool.credits and pool.head is not None:
+            pool.ready_at = min(pool.free_at)
             self._arbitrate_at(flight.done)
+        pool.in_flight -= 1
         if self.tracing:
             self.trace.append(_record(flight, self.origin))
         lane.land(flight)

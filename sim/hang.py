@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from simpy import Environment, Event
+from simpy.core import EmptySchedule
 
 from tessbed.sim.diagnosis import Waiting, diagnose
 from tessbed.sim.errors import HangError
@@ -19,10 +20,11 @@ class Waits(Protocol):
 
 def run_until(env: Environment, event: Event, devices: Iterable[Waits]) -> Any:
     """Run until `event` and return its value; raises HangError when the environment runs dry before."""
+    step = env.step
     try:
-        return env.run(until=event)
-    except RuntimeError as error:
-        if not str(error).startswith("No scheduled events left"):
-            raise
+        while event.callbacks is not None:
+            step()
+    except EmptySchedule:
         waiting = [line for device in devices for line in device.waiting()]
-    raise HangError(waiting, diagnose(waiting))
+        raise HangError(waiting, diagnose(waiting)) from None
+    return event.value

@@ -31,8 +31,8 @@ class Port:
 class Lane:
     """`notify` hears of each transfer that is done, and `flying` has the others by sequence.
 
-    `moves` is False where ticks are counted and no byte moves. `zero` is the tick of
-    the launch; the sums are of absolute ticks.
+    `latency` is from data end to done, the same for all. `moves` is False where ticks are counted and no byte moves.
+    `zero` is the tick of the launch; the sums are of absolute ticks.
     """
 
     worker: int
@@ -42,6 +42,7 @@ class Lane:
     scratch: np.ndarray
     flying: dict[int, Any]
     notify: Callable[[Any], None]
+    latency: int
     zero: int
     moves: bool
     write: bool = attrs.field(init=False)
@@ -49,7 +50,6 @@ class Lane:
     landed: int = attrs.field(default=0, init=False)
     traffic: Traffic = attrs.field(factory=Traffic, init=False)
     _sum_grant: int = attrs.field(default=0, init=False)
-    _sum_end: int = attrs.field(default=0, init=False)
     _sum_done: int = attrs.field(default=0, init=False)
     _weighted_done: int = attrs.field(default=0, init=False)
     _folds: list[Fold] = attrs.field(factory=list, init=False)
@@ -59,13 +59,12 @@ class Lane:
 
     def land(self, flight: Any) -> None:
         """A transfer is done."""
-        grant, end, done = flight.grant, flight.end, flight.done
-        if not flight.arrival <= grant <= flight.start < end <= done:
+        grant, done = flight.grant, flight.done
+        if not flight.arrival <= grant <= flight.start < flight.end <= done:
             raise HazardError(f"transfer {flight.key}: an effect before its cause")
         del self.flying[flight.seq]
         self.landed += 1
         self._sum_grant += grant
-        self._sum_end += end
         self._sum_done += done
         self._weighted_done += flight.number * (done - self.zero)
         self._folds.append(flight.fold)
@@ -94,11 +93,11 @@ class Lane:
     @property
     def busy_ticks(self) -> int:
         """Channel ticks, from grant to data end."""
-        return self._sum_end - self._sum_grant
+        return self._sum_done - self.latency * self.landed - self._sum_grant
 
     @property
     def digest(self) -> Digest:
         """The times of the landed, from the launch."""
-        start = self.zero * self.landed
-        sums = (self._sum_grant - start, self._sum_end - start, self._sum_done - start)
+        start, done = self.zero * self.landed, self._sum_done - self.zero * self.landed
+        sums = (self._sum_grant - start, done - self.latency * self.landed, done)
         return Digest(self.landed, *sums, self._weighted_done & WORD)

@@ -39,6 +39,11 @@ class Pool:
     ready_at: int = attrs.field(default=FOREVER, init=False)
     in_flight: int = attrs.field(default=0, init=False)
     peak_in_flight: int = attrs.field(default=0, init=False)
+    _join: Callable[["Pool", Sequence[Sequence[Any]]], Any] = attrs.field(init=False)
+    _leave: Callable[["Pool", Any], Any] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._join, self._leave = ORDERS[self.arbitration]
 
     @property
     def name(self) -> str:
@@ -50,33 +55,25 @@ class Pool:
         arrivals = self.arrivals
         if len(arrivals) > 1:
             arrivals.sort(key=_worker)
-        self.head = JOINS[self.arbitration](self, arrivals)
+        self.head = self._join(self, arrivals)
         arrivals.clear()
         if self.in_flight < self.credits:
             self.ready_at = min(self.free_at)
 
-    def take(self, tick: int) -> Any:
-        """Grant the head at `tick`: it leaves the queue and takes a credit and the lowest idle channel."""
-        transfer, free_at = self.head, self.free_at
-        transfer.channel = free_at.index(tick) if self.ready_at == tick else _lowest_idle(free_at, tick)
-        self.head = LEAVES[self.arbitration](self, transfer)
+    def take(self, tick: int, until: int) -> int:
+        """Grant the head at `tick`: it leaves the queue and takes a credit and, `until` then, the lowest idle channel.
+
+        Returns the channel.
+        """
+        free_at = self.free_at
+        channel = free_at.index(tick) if self.ready_at == tick else _lowest_idle(free_at, tick)
+        free_at[channel] = until
+        self.head = head = self._leave(self, self.head)
         self.in_flight += 1
         if self.in_flight > self.peak_in_flight:
             self.peak_in_flight = self.in_flight
-        return transfer
-
-    def occupy(self, channel: int, until: int) -> None:
-        """The channel that was taken is busy until then."""
-        self.free_at[channel] = until
-        self.ready_at = FOREVER if self.head is None or self.in_flight == self.credits else min(self.free_at)
-
-    def give_back(self) -> bool:
-        """A credit comes back; tells whether a head has waited for that."""
-        awaited = self.in_flight == self.credits and self.head is not None
-        self.in_flight -= 1
-        if awaited:
-            self.ready_at = min(self.free_at)
-        return awaited
+        self.ready_at = FOREVER if head is None or self.in_flight == self.credits else min(free_at)
+        return channel
 
     def waiting(self) -> list[Any]:
         """What has no grant yet, by worker."""
@@ -138,5 +135,5 @@ def _next_in_turn(pool: Pool) -> Any:
     return pool.turns[next((w for w in workers if w >= pool.pointer), workers[0])][0]
 
 
-JOINS: dict[str, Callable[[Pool, Sequence[Sequence[Any]]], Any]] = {"fifo": _join_queue, "round_robin": _join_turns}
-LEAVES: dict[str, Callable[[Pool, Any], Any]] = {"fifo": _leave_queue, "round_robin": _leave_turns}
+ORDERS = {"fifo": (_join_queue, _leave_queue), "round_robin": (_join_turns, _leave_turns)}
+"""How arrivals join, and how the head leaves: each returns the next head."""

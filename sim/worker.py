@@ -48,6 +48,8 @@ class WorkerContext:
     _flying: dict[int, Flight] = attrs.field(factory=dict, init=False)
     _slots: dict[int, int] = attrs.field(factory=dict, init=False)
     _bell: Event = attrs.field(init=False)
+    _timer: clock.Alarm = attrs.field(factory=clock.Alarm, init=False)
+    _on_issued: clock.Calls = attrs.field(init=False)
     _group: Sequence[Descriptor] = attrs.field(default=(), init=False)
     _awaited: set[int] = attrs.field(factory=set, init=False)
     _death: DeviceFault | None = attrs.field(default=None, init=False)
@@ -56,7 +58,7 @@ class WorkerContext:
     def __attrs_post_init__(self) -> None:
         self._reads = self._dma.lane(self.worker, "read", self.scratch, self._flying, self._landed)
         self._writes = self._dma.lane(self.worker, "write", self.scratch, self._flying, self._landed)
-        self._bell = clock.bell(self._env)
+        self._bell, self._on_issued = clock.bell(self._env), (self._request_group,)
 
     def gather(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
         """Read one wait group into scratch and wait for all of it; raises DeviceFault when a read failed.
@@ -66,7 +68,8 @@ class WorkerContext:
         self._check_group(descriptors, oversized)
         self._group, self._bell.callbacks = descriptors, []
         if ticks := self.spec.dma.issue_ticks * len(descriptors):
-            self._pass("issue", ticks, clock.Alarm((self._request_group,)))
+            self._timer.callbacks = self._on_issued
+            self._pass("issue", ticks, self._timer)
         else:
             self._request_group(None)
         if self._death is None:
@@ -163,9 +166,10 @@ class WorkerContext:
 
     def _acts_early(self) -> bool:
         self._computes += 1
-        if self.spec.data_movement == "seeded":
+        policy = self.spec.data_movement
+        if policy == "seeded":
             return draw(self._dma.seed, self.worker, COMPUTE + self._computes) & 1 == 1
-        return self.spec.data_movement == "at_issue"
+        return policy == "at_issue"
 
     def _pass(self, reason: str, ticks: int, occasion: Any) -> Event:
         """Let `ticks` pass before `occasion`; returns the bell, set for whatever rings it then."""

@@ -137,9 +137,11 @@ def test_names_change_nothing() -> None:
     plan = plan_of(request_of(TESS_BF16))
     outcomes = []
     for name in ("yolov8n head", "x"):
-        with ev74(DeviceSpec()) as runtime:
-            source = runtime.allocate(plan.input.required_bytes, name=name, writable=False)
-            target = runtime.allocate(plan.output.required_bytes, name=name)
+        with (
+            ev74(DeviceSpec()) as runtime,
+            runtime.allocate(plan.input.required_bytes, name=name, writable=False) as source,
+            runtime.allocate(plan.output.required_bytes, name=name) as target,
+        ):
             source.host[:] = np.frombuffer(source_of(TESS_BF16), np.uint8)
             outcomes.append((runtime.run(plan, [source], [target], name=name).stats, target.host.tobytes()))
     assert outcomes[0] == outcomes[1]

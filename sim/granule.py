@@ -5,48 +5,60 @@ partial, once, even when two rows share it. Rows that follow each other without 
 most three pieces; other rectangles need index arrays. Either split depends on the address only modulo the
 granule, and is kept. Payload means the rows one after the other: `rows * row_bytes` bytes.
 
-Both kinds of split have the same three functions: `read` copies the partial granules, `merge` writes them whole
+Both kinds of split have the same functions: `read` copies the partial granules, `merge` writes them whole
 with the payload laid over that background, `publish` writes the full granules. The latter two return the number
 of payload bytes that they wrote. `offset` is where in `storage` (whole granules, 1-D uint8) the payload starts.
 """
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import attrs
 import numpy as np
 
 
+class Block(NamedTuple):
+    """Payload bytes [low, high) in partial granules that adjoin: [first, end), counted from the granule of byte 0."""
+
+    low: int
+    high: int
+    first: int
+    end: int
+
+
 @attrs.frozen(eq=False)
 class RunSplit:
-    """One run: `pieces` are the payload ranges in partial granules, `full` is the range between."""
+    """One run, whose first byte is `phase` bytes into its granule: partial `blocks`, and the range `full` between."""
 
-    granule: int
-    pieces: tuple[slice, ...]
+    phase: int
+    blocks: tuple[Block, ...]
     full: slice
 
-    def read(self, storage: np.ndarray, offset: int) -> np.ndarray:
-        """The partial granules, shape (pieces, granule)."""
-        blocks = np.empty((len(self.pieces), self.granule), np.uint8)
-        for block, piece in zip(blocks, self.pieces, strict=True):
-            first = (offset + piece.start) // self.granule * self.granule
-            block[:] = storage[first : first + self.granule]
-        return blocks
+    @property
+    def has_full(self) -> bool:
+        """Whether a granule is full."""
+        return self.full.start < self.full.stop
 
-    def merge(self, storage: np.ndarray, offset: int, blocks: np.ndarray, payload: np.ndarray) -> int:
+    def read(self, storage: np.ndarray, offset: int) -> list[np.ndarray]:
+        """The partial granules of each block."""
+        base = offset - self.phase
+        return [storage[base + first : base + end].copy() for _, _, first, end in self.blocks]
+
+    def merge(self, storage: np.ndarray, offset: int, blocks: list[np.ndarray], payload: np.ndarray) -> int:
         """Write the partial granules."""
-        moved = 0
-        for block, piece in zip(blocks, self.pieces, strict=True):
-            low = (offset + piece.start) % self.granule
-            first = offset + piece.start - low
-            block[low : low + piece.stop - piece.start] = payload[piece]
-            storage[first : first + self.granule] = block
-            moved += piece.stop - piece.start
+        base, moved = offset - self.phase, 0
+        for block, (low, high, first, end) in zip(blocks, self.blocks, strict=True):
+            inside = self.phase + low - first
+            block[inside : inside + high - low] = payload[low:high]
+            storage[base + first : base + end] = block
+            moved += high - low
         return moved
 
     def publish(self, storage: np.ndarray, offset: int, payload: np.ndarray) -> int:
         """Write the full granules."""
-        storage[offset + self.full.start : offset + self.full.stop] = payload[self.full]
-        return self.full.stop - self.full.start
+        low, high = self.full.start, self.full.stop
+        storage[offset + low : offset + high] = payload[low:high]
+        return high - low
 
 
 @attrs.frozen(eq=False)
@@ -63,6 +75,11 @@ class GridSplit:
     source: np.ndarray
     full: np.ndarray
     full_source: np.ndarray
+
+    @property
+    def has_full(self) -> bool:
+        """Whether a granule is full."""
+        return self.full.size > 0
 
     def read(self, storage: np.ndarray, offset: int) -> np.ndarray:
         """The partial granules, shape (partial, granule)."""
@@ -94,8 +111,13 @@ def split_rows(phase: int, rows: int, row_bytes: int, pitch: int, granule: int) 
 def _split_run(phase: int, nbytes: int, granule: int) -> RunSplit:
     low = min(-phase % granule, nbytes)
     high = low + (nbytes - low) // granule * granule
-    pieces = (slice(0, low), slice(high, nbytes))
-    return RunSplit(granule, tuple(piece for piece in pieces if piece.start < piece.stop), slice(low, high))
+    pieces = [(0, nbytes)] if low == high else [(0, low), (high, nbytes)]
+    blocks = [
+        Block(start, stop, (phase + start) // granule * granule, -(-(phase + stop) // granule) * granule)
+        for start, stop in pieces
+        if start < stop
+    ]
+    return RunSplit(phase, tuple(blocks), slice(low, high))
 
 
 def _split_grid(phase: int, rows: int, row_bytes: int, pitch: int, granule: int) -> GridSplit:

@@ -7,6 +7,7 @@ Where nothing happens before C and no granule is partial, each descriptor is one
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -74,7 +75,7 @@ class Movement:
     sampled_at: int = attrs.field(default=-1, init=False)
     delivered_at: int = attrs.field(default=-1, init=False)
     segment: int = attrs.field(default=0, init=False)
-    background: np.ndarray = attrs.field(init=False)
+    background: Any = attrs.field(init=False)
     moved_bytes: int = attrs.field(default=0, init=False)
 
     def sample(self, tick: int) -> None:
@@ -137,7 +138,9 @@ class Movement:
 
     def _publish(self) -> None:
         for index, (storage, offset) in enumerate(self.places):
-            self.moved_bytes += self._split(index).publish(storage, offset, self._payload(index))
+            split = self._split(index)
+            if split.has_full:
+                self.moved_bytes += split.publish(storage, offset, self._payload(index))
 
 
 def _rows(array: np.ndarray, offset: int, rows: int, row_bytes: int, pitch: int) -> np.ndarray:

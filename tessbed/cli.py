@@ -27,6 +27,8 @@ VERBS = {
     "whatif": ("tessbed.verbs.whatif", "re-run with each device parameter worse and better, ranked"),
     "compare": ("tessbed.verbs.compare", "tell which terms make the difference between two runs"),
     "sweep": ("tessbed.verbs.sweep", "time thousands of configurations in parallel; resumes"),
+    "bench": ("tessbed.verbs.bench", "measure the A65 rows beside plain copies and plain numpy"),
+    "doctor": ("tessbed.verbs.doctor", "tell what is installed, and which A65 rows are in use"),
 }
 USAGE = "usage: tessbed VERB [ARGUMENTS]      tessbed VERB --help      tessbed --version"
 

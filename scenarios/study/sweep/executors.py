@@ -53,7 +53,7 @@ def _dask(address: str) -> Hiring:
     except ImportError:
         raise _wrong("needs Dask: pip install 'tessbed[cluster]'") from None
     try:
-        client = Client(f"tcp://{address}", timeout=10, set_as_default=False)
+        client: Any = Client(f"tcp://{address}", timeout=10, set_as_default=False)
     except (OSError, ValueError) as error:
         raise _wrong(f"no Dask scheduler answers at {address}: {error}") from None
     cores = sum(client.ncores().values())

@@ -1,0 +1,81 @@
+"""`tessbed doctor`: what this installation is made of, and what is missing from it."""
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import sys
+from typing import Any
+
+import click
+
+from tessbed import __version__
+from tessbed.kernels.a65.engine import VARIABLE, report
+from tessbed.kernels.ev74.fields import VERSION_MAJOR, VERSION_MINOR
+from tessbed.sim.spec import preset_names
+from tessbed.verbs.exits import OK
+from tessbed.verbs.options import command as verb
+from tessbed.verbs.options import json_option
+
+NEEDED = ("numpy", "simpy", "attrs", "click", "tree-sitter", "tree-sitter-toml")
+EXTRAS = {  # module: (the extra that brings it, what it is for)
+    "ml_dtypes": ("bf16", "bfloat16 arrays at the face"),
+    "matplotlib": ("plot", "plots of studies and of the bench"),
+    "pyarrow": ("parquet", "sweep tables as Parquet"),
+    "distributed": ("cluster", "sweeps on a Dask cluster"),
+}
+
+HELP = """Tell which rows the A65 executor uses and why, and what else is installed.
+
+Exit code: 0; 2 where TESSBED_ROWS asks for what is not there."""
+
+
+@verb("doctor", HELP)
+@json_option
+def command(as_json: bool) -> int:
+    """The findings on stdout."""
+    found = findings()
+    click.echo(json.dumps(found, indent=2) if as_json else _told(found))
+    return OK
+
+
+def findings() -> dict[str, Any]:
+    """What `--json` prints. Raises ContractError for rows that were asked for and are not there."""
+    rows = report()
+    return {
+        "schema_version": 1,
+        "tessbed": __version__,
+        "python": platform.python_version(),
+        "platform": f"{platform.machine()}, {sys.platform}",
+        "processors": os.cpu_count(),
+        "a65_rows": {
+            "engine": rows.engine,
+            "vectors": rows.vectors,
+            "asked_for": os.environ.get(VARIABLE) or None,
+            "native_missing": rows.native_missing or None,
+        },
+        "packet_version": f"{VERSION_MAJOR}.{VERSION_MINOR}",
+        "presets": list(preset_names()),
+        "needed": {name: importlib.metadata.version(name) for name in NEEDED},
+        "extras": {module: importlib.util.find_spec(module) is not None for module in EXTRAS},
+    }
+
+
+def _told(found: dict[str, Any]) -> str:
+    rows = found["a65_rows"]
+    asked = f", as {VARIABLE} asks" if rows["asked_for"] else ""
+    lines = [
+        f"tessbed   {found['tessbed']}, on Python {found['python']}, {found['platform']}",
+        f"A65 rows  {rows['engine']}{asked}, vector instructions: {rows['vectors']}",
+    ]
+    if rows["native_missing"]:
+        lines.append(f"          the native rows are missing: {rows['native_missing']}")
+        lines.append("          install again with a C compiler to have them; every byte is the same without")
+    lines.append(f"packets   version {found['packet_version']}")
+    lines.append(f"presets   {', '.join(found['presets'])}")
+    lines.append("needs     " + ", ".join(f"{name} {version}" for name, version in found["needed"].items()))
+    for module, (extra, purpose) in EXTRAS.items():
+        state = "there" if found["extras"][module] else f"not installed, pip install 'tessbed[{extra}]'"
+        lines.append(f"extra     {module}: {state}; {purpose}")
+    return "\n".join(lines)

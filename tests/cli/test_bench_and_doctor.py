@@ -1,0 +1,41 @@
+"""The verbs that look at the machine: what `doctor` finds, what `bench` measures."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from tessbed.kernels.a65 import native_rows
+from tessbed.verbs import bench, doctor
+
+
+def test_doctor_names_the_rows_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report follows TESSBED_ROWS, and says that it does."""
+    monkeypatch.setenv("TESSBED_ROWS", "numpy")
+    told = CliRunner().invoke(doctor.command, [], standalone_mode=False).output
+    assert "A65 rows  numpy, as TESSBED_ROWS asks" in told
+
+
+def test_doctor_says_why_native_rows_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extension the reason is told, and numpy is in use."""
+    monkeypatch.delenv("TESSBED_ROWS", raising=False)
+    monkeypatch.setattr(native_rows, "missing", "no module of that name")
+    found = json.loads(CliRunner().invoke(doctor.command, ["--json"], standalone_mode=False).output)
+    assert found["a65_rows"]["engine"] == "numpy"
+    assert found["a65_rows"]["native_missing"] == "no module of that name"
+
+
+def test_bench_measures_the_cases_asked_for() -> None:
+    """The document holds one measurement for each case whose name matches, and no other."""
+    arguments = ["--match", "bf16 2 KiB", "--rounds", "1", "--json"]
+    document = json.loads(CliRunner().invoke(bench.command, arguments, standalone_mode=False).output)
+    names = [entry["name"] for entry in document["measurements"]]
+    assert names == [f"{op} bf16 2 KiB, 8x8x16" for op in ("tess", "detess", "detesscast")]
+    assert all(entry["call_ns"] > 0 for entry in document["measurements"])
+
+
+def test_bench_refuses_a_name_that_no_case_has() -> None:
+    """An empty selection is a mistake in the command, with an example of a name."""
+    result = CliRunner().invoke(bench.command, ["--match", "nowhere"])
+    assert result.exit_code == 2
+    assert "wanted part of a case's name such as" in result.output

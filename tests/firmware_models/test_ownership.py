@@ -77,12 +77,12 @@ def test_no_granule_has_two_owners() -> None:
 
 
 def test_shares_are_fair() -> None:
-    """A cut strays from an even one by less than a granule's elements, or a sixteenth of a share where it snaps."""
+    """A cut strays from an even one by at most half a granule's elements, or a sixteenth of a share where it snaps."""
     for levels, width, base, granule, workers in cases(4, LAYOUTS):
         total = prod(level.extent for level in levels)
         for worker, cut in enumerate(cut_elements(levels, width, base, granule, workers)):
             stray = abs(cut - worker * total // workers)
-            assert stray <= max(granule // width, total / (16 * workers)), (levels, base, granule, workers)
+            assert stray <= max(granule / width / 2, total / (16 * workers)), (levels, base, granule, workers)
 
 
 def test_an_even_row_split_would_share() -> None:
@@ -115,7 +115,7 @@ def test_physical_cuts_lie_on_granules(granule: int) -> None:
         assert cuts[-1] == total
         for worker, cut in enumerate(cuts[1:-1], 1):
             assert cut in (0, total) or (base + cut) % granule == 0
-            assert abs(cut - worker * total // workers) <= max(granule, total / (16 * workers))
+            assert abs(cut - worker * total // workers) <= max(granule / 2, total / (16 * workers))
         assert all(low <= high for low, high in pairwise(cuts))
 
 

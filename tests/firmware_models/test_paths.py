@@ -154,3 +154,9 @@ def test_every_bf16_word_widens_exactly() -> None:
     source = b"".join(bytes(v & 255 for v in row) + bytes(v >> 8 for v in row) for row in rows)
     output = launch(geometry, source=source).output
     assert output == b"".join((word << 16).to_bytes(4, "little") for word in range(65536))
+
+
+def test_compute_ticks_by_hand() -> None:
+    """One dense band of 512 INT8 bytes: 150 for the band, 6 for its one run, 2 for each of its 8 vectors."""
+    geometry = Geometry("tess", (1, 8, 64), "int8", HWC, (1, 1, 8, 64))
+    assert launch(geometry, {"workers": 1}).stats.workers[0].stalls["compute"] == 150 + 6 + 8 * 2

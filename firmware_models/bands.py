@@ -9,6 +9,7 @@ Source: Tess document, "Execution and ownership"; docs/simulation.md, "Rules".
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 
 import attrs
 
@@ -108,7 +109,7 @@ def in_order(bands: Iterable[Band], spec: DeviceSpec) -> Iterator[tuple[Band, bo
     granule = 1 if spec.byte_strobes else spec.write_granule_bytes
     in_flight: deque[Footprint] = deque(maxlen=spec.slots - 1)
     for band in bands:
-        ordered = any(band.footprint.meets(earlier, granule) for earlier in in_flight)
+        ordered = any(map(band.footprint.meets, in_flight, repeat(granule)))
         yield band, ordered
         if ordered:
             in_flight.clear()

@@ -135,10 +135,10 @@ class Dma:
             raise DeviceFault("worker_died", lane.worker)
         lane.requests += 1
         flight = lane.flying[seq] = Flight(lane, seq, lane.requests, tick, fold, descriptors)
-        find, places = connect if plain and self.moves else locate, flight.places
+        find = connect if plain and self.moves else locate
         try:
             for descriptor in descriptors:
-                places.append(find(self.memory, descriptor, lane.scratch, lane.write))
+                flight.places.append(find(self.memory, descriptor, lane.scratch, lane.write))
         except MemoryFault as fault:
             flight.fault = DeviceFault(fault.code, fault.address)
         if not plain:

@@ -25,7 +25,7 @@ from simpy import Environment
 from tessbed.sim import clock
 from tessbed.sim.clock import Alarm, Calls
 from tessbed.sim.errors import DeviceFault, HazardError, MemoryFault
-from tessbed.sim.flight import AT_ARRIVAL, Flight, between, early
+from tessbed.sim.flight import AT_ARRIVAL, Flight, between, early, record_of
 from tessbed.sim.lane import Lane, Port
 from tessbed.sim.memory import DeviceMemory
 from tessbed.sim.movement import Movement, connect, locate, perform
@@ -271,7 +271,7 @@ class Dma:
             self._arbitrate_at(flight.done)
         pool.in_flight -= 1
         if self.tracing:
-            self.trace.append(_record(flight, self.origin))
+            self.trace.append(record_of(flight, self.origin))
         lane.land(flight)
 
 
@@ -289,19 +289,3 @@ def _check_moments(flight: Flight, movement: Movement) -> None:
     if not flight.arrival <= movement.sampled_at <= movement.delivered_at <= flight.done:
         moments = (flight.arrival, movement.sampled_at, movement.delivered_at, flight.done)
         raise HazardError(f"transfer {flight.key}: its data moves at {moments}")
-
-
-def _record(flight: Flight, zero: int) -> TransferRecord:
-    return TransferRecord(
-        worker=flight.worker,
-        seq=flight.seq,
-        kind=flight.fold.d,
-        arrival=flight.arrival - zero,
-        channel=flight.channel,
-        pool=flight.lane.pool.name,
-        grant=flight.grant - zero,
-        start=flight.start - zero,
-        end=flight.end - zero,
-        done=flight.done - zero,
-        payload_bytes=flight.fold.payload_bytes,
-    )

@@ -14,6 +14,7 @@ from tessbed.sim.clock import Calls
 from tessbed.sim.errors import DeviceFault
 from tessbed.sim.lane import Lane
 from tessbed.sim.movement import Movement
+from tessbed.sim.stats import TransferRecord
 from tessbed.sim.transfer import Descriptor, Fold
 
 AT_ARRIVAL, AT_DONE = -1, -2  # moments that are known before their ticks are
@@ -76,3 +77,20 @@ def between(seed: int, flight: Flight) -> Moments:
     span = flight.done - flight.grant + 1
     picks = [flight.grant + draw(seed, flight.worker, flight.seq, n) % span for n in (1, 2)]
     return min(picks), max(picks)
+
+
+def record_of(flight: Flight, zero: int) -> TransferRecord:
+    """A finished transfer for the trace; `zero` is the tick of the launch."""
+    return TransferRecord(
+        worker=flight.worker,
+        seq=flight.seq,
+        kind=flight.fold.d,
+        arrival=flight.arrival - zero,
+        channel=flight.channel,
+        pool=flight.lane.pool.name,
+        grant=flight.grant - zero,
+        start=flight.start - zero,
+        end=flight.end - zero,
+        done=flight.done - zero,
+        payload_bytes=flight.fold.payload_bytes,
+    )

@@ -3,8 +3,10 @@
 Everything is drawn from the seed and happens in simulated time, so a world repeats exactly.
 """
 
+import ctypes
 import gc
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -107,8 +109,9 @@ class World:
         self._hash.update(f"{job.cookie} {job.outcome} {job.final_tick}\n".encode())
 
     def _weigh(self) -> None:
-        """Collect garbage, so that memory does not depend on the collector's mood, and look at what is resident."""
+        """Look at what is resident once all that is free has been given back: a leak is what is held, not slack."""
         gc.collect()
+        trim_heap()
         if self.account.jobs >= min(WARM_JOBS, self.wanted):
             self._rss.append(resident_bytes())
 
@@ -131,6 +134,13 @@ class World:
         faults = fault_plan(self.profile, self.seed, index)
         image = backends.image(self.scenario.firmware)
         return Device(self.scenario.device, image, seed=self.seed + index, env=env, faults=faults)
+
+
+def trim_heap() -> None:
+    """Have the C library return its free pages to the system, where it can (glibc)."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim:
+        trim(0)
 
 
 def resident_bytes() -> int:

@@ -1,6 +1,6 @@
 """The bench's cases under pytest-benchmark: checked calls, and preparations apart.
 
-Not collected with the suite: `pip install pytest-benchmark`, then
+Not collected with the suite: `pip install 'tessbed[bench]'`, then
 `python -m pytest tests/bench/bench_a65.py --override-ini python_files=bench_*.py`.
 """
 

@@ -43,13 +43,19 @@ class Composition:
 
     def lacks(self, op: str, dtype: str, version: tuple[int, int]) -> str | None:
         """What a job needs that the image does not hold, naming both sides; None if it holds all."""
-        for kind, wanted, held in (
-            ("operation", op, self.ops),
-            ("dtype", dtype, self.dtypes),
-            ("packet version", version, self.packet_versions),
+        lack = self.lacking(op, dtype, version)
+        return lack[1] if lack else None
+
+    def lacking(self, op: str, dtype: str, version: tuple[int, int]) -> tuple[str, str] | None:
+        """The packet field that asks for what the image does not hold, and the words of `lacks`."""
+        for field, kind, wanted, held in (
+            ("op", "operation", op, self.ops),
+            ("tiled_dtype", "dtype", dtype, self.dtypes),
+            ("version_major", "packet version", version, self.packet_versions),
         ):
             if wanted not in held:
-                return f"{kind}: the job needs {_word(wanted)}, the image holds {', '.join(map(_word, held)) or 'none'}"
+                holds = ", ".join(map(_word, held)) or "none"
+                return field, f"{kind}: the job needs {_word(wanted)}, the image holds {holds}"
         return None
 
 
@@ -84,9 +90,9 @@ class FirmwareImage:
         """The geometry of a valid, bound packet whose buffers can be accessed. Raises PacketFault."""
         values = decode(raw)
         version = values["version_major"], values["version_minor"]
-        lack = self.composition.lacks(OPS[values["op"]], DTYPES[values["tiled_dtype"]], version)
+        lack = self.composition.lacking(OPS[values["op"]], DTYPES[values["tiled_dtype"]], version)
         if lack:
-            raise PacketFault("capability", "op", lack)
+            raise PacketFault("capability", *lack)
         check_rules(values)
         check_bound(values)
         geometry = Geometry.of(values)

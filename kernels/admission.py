@@ -34,6 +34,12 @@ MAX_RANK = 6
 AXIS_NAMES = ("d", "h", "w", "c")
 
 
+def check_request(request: object, wanted: type, op: str) -> None:
+    """Refuses what is not a Request of the operation `op`."""
+    if not isinstance(request, wanted):
+        raise ContractError("request_type", "request", f"got {type(request).__name__}, wanted {op}.Request")
+
+
 def only_port(ports: Sequence[TensorSpec], where: str) -> TensorSpec:
     """The single spec of `ports`, or port_count."""
     if len(ports) != 1:

@@ -32,8 +32,17 @@ def prepare(plan: Plan, op: Op) -> Prepared:
     return Prepared(plan, path, engine, program)
 
 
-def execute(prepared: Prepared, inputs: Views, outputs: Views) -> None:
-    """Checks the views, then moves every byte before it returns; BindingError leaves all storage as it was."""
+def execute(prepared: Prepared, op: Op, inputs: Views, outputs: Views) -> None:
+    """Checks the views, then moves every byte before it returns; BindingError leaves all storage as it was.
+
+    Raises ContractError for what is not prepared, or prepared for another operation than `op`.
+    """
+    if not isinstance(prepared, Prepared):
+        raise ContractError(
+            "prepared_type", "prepared", f"got {type(prepared).__name__}, wanted what {op.value}.prepare(plan) returns"
+        )
+    if prepared.plan.op is not op:
+        raise ContractError("plan_op", "prepared", f"got a plan of {prepared.plan.op.value}, wanted one of {op.value}")
     if prepared.program is not None and prepared.engine.attempt(prepared.program, inputs, outputs):
         return
     plan = prepared.plan

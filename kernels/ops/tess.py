@@ -35,6 +35,7 @@ class Request:
 
 def check_inference(request: Request) -> Plan:
     """The plan of an admitted request; ContractError says why there is none. Nothing of the request is kept."""
+    admission.check_request(request, Request, "tess")
     source = admission.only_port(request.inputs, "inputs")
     target = admission.only_port(request.outputs, "outputs")
     shape = admission.check_shapes(source, target)

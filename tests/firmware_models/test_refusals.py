@@ -121,14 +121,18 @@ def test_a_buffer_that_is_too_small_is_refused(port: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "composition",
-    [Composition(ops=("tess", "detess")), Composition(dtypes=("int8",)), Composition(packet_versions=((1, 1), (2, 0)))],
+    ("composition", "field"),
+    [
+        (Composition(ops=("tess", "detess")), "op"),
+        (Composition(dtypes=("int8",)), "tiled_dtype"),
+        (Composition(packet_versions=((1, 1), (2, 0))), "version_major"),
+    ],
     ids=["op", "dtype", "version"],
 )
-def test_an_image_that_lacks_something_says_so(composition: Composition) -> None:
-    """A packet for an operation, dtype or version that the image was built without is a capability fault."""
+def test_an_image_that_lacks_something_says_so(composition: Composition, field: str) -> None:
+    """A packet for an operation, dtype or version that the image was built without is a capability fault there."""
     desk = Desk(composition)
-    assert_refused(desk, desk.bound(), "capability", "op")
+    assert_refused(desk, desk.bound(), "capability", field)
 
 
 def test_every_documented_fault_has_a_status() -> None:

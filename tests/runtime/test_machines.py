@@ -5,9 +5,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from simpy import Environment
 
 from tessbed.firmware_models.image import FirmwareImage
@@ -31,6 +40,7 @@ from tests.runtime.bench import (
 )
 
 QUICK = settings(max_examples=40, stateful_step_count=40, deadline=None, derandomize=True)
+LONG = settings(max_examples=600, stateful_step_count=80, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 class MemoryMachine(RuleBasedStateMachine):
@@ -329,9 +339,17 @@ class JobMachine(RuleBasedStateMachine):
         assert all(device.memory.mappings == () for device in self.runtime.devices)
 
 
-@pytest.mark.parametrize("machine", [MemoryMachine, CoherencyMachine, JobMachine], ids=lambda machine: machine.__name__)
+MACHINES = (MemoryMachine, CoherencyMachine, JobMachine)
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.__name__)
 def test_machine(machine: type[RuleBasedStateMachine]) -> None:
     """Forty random lives of forty steps keep every invariant."""
-    from hypothesis.stateful import run_state_machine_as_test
-
     run_state_machine_as_test(machine, settings=QUICK)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.__name__)
+def test_machine_for_long(machine: type[RuleBasedStateMachine]) -> None:
+    """Six hundred lives of eighty steps, others in each run, keep them too."""
+    run_state_machine_as_test(machine, settings=LONG)

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tessbed.runtime.submission import Submitter
+from tessbed.scenarios import soak
 from tessbed.scenarios.library import load
 from tessbed.scenarios.soak import run_soak
 from tessbed.scenarios.soak_faults import PROFILES, fault_plan
@@ -31,6 +32,16 @@ def test_the_same_seed_gives_the_same_account() -> None:
     first, again, other = (run_soak(load("soak"), 80, "all", seed).document() for seed in (3, 3, 4))
     assert first == again
     assert first["digests"] != other["digests"]
+
+
+def test_a_large_soak_is_cut_the_same_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two worlds in processes of their own give one report, with seeds that two soaks never share."""
+    monkeypatch.setattr(soak, "ALONE_JOBS", 10)
+    heard: list[int] = []
+    report = run_soak(load("soak"), 41, "all", 3, progress=heard.append)
+    assert [part.jobs for part in report.parts] == [21, 20]
+    assert (report.ok, heard[-1]) == (True, 41)
+    assert report.parts[0].digest == soak.World(load("soak"), 21, "all", 6).run(lambda _: None).digest
 
 
 def test_all_faults_come() -> None:

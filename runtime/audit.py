@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from tessbed.runtime.buffers import EXPORT, HANDLE, Allocation
 from tessbed.runtime.jobs import OK, Job
+from tessbed.runtime.queues import ENDED
 from tessbed.runtime.runtime import Runtime
 from tessbed.runtime.states import FINAL, NEXT, ON_DEVICE, Move, State
 from tessbed.sim.errors import MemoryFault
@@ -85,6 +86,14 @@ def _where_they_belong(runtime: Runtime) -> Iterator[str]:
             yield f"queue {queue.name} holds {cookies}"
 
 
+def _in_turn(runtime: Runtime) -> Iterator[str]:
+    """A job that has ended waits for an earlier one of its queue to end, and for nothing else."""
+    for job in runtime.scheduler.live.values():
+        first = job.queue.unretired[0] if job.queue.unretired else None
+        if job.state in ENDED and (first is None or first.final or first.state in ENDED):
+            yield f"{job} is {job.state.value} behind {first or 'nothing'}"
+
+
 RULES: dict[str, Callable[[Runtime], Iterator[str]]] = {
     "device_can_reach": _device_can_reach,
     "owners_held": _owners_held,
@@ -92,6 +101,7 @@ RULES: dict[str, Callable[[Runtime], Iterator[str]]] = {
     "freed_once": _freed_once,
     "control_blocks": _control_blocks,
     "where_they_belong": _where_they_belong,
+    "in_turn": _in_turn,
 }
 
 

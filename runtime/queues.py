@@ -28,6 +28,7 @@ class Queue:
     priority: int = 0
     timeout_ticks: int | None = None
     grace_ticks: int = 0
+    closed: bool = attrs.field(default=False, init=False)
     waiting: deque[Job] = attrs.field(factory=deque, init=False)
     unretired: deque[Job] = attrs.field(factory=deque, init=False)
 

@@ -48,6 +48,6 @@ class Recovery:
             link.jobs.remove(job)
             job.outcome, job.reason = "recovered", job.reason or "the device was reset"
             job.move(Move.RECOVER, self.scheduler.now)
-        for queue in self.scheduler.queues:
+        for queue in tuple(self.scheduler.queues):
             queue.retire(self.scheduler.now)
         self.scheduler.pump()

@@ -99,6 +99,7 @@ class Scheduler:
         for link in self.links:
             while link.room > 0 and (job := self._next()) is not None:
                 self._start(job, link)
+        self._prune()
 
     def interrupt(self, link: Link, cookie: int) -> None:
         """What a device's interrupt with this cookie means."""
@@ -142,7 +143,7 @@ class Scheduler:
 
     def _next(self) -> Job | None:
         """The queue head that may start now, by deadline; heads whose dependencies failed are cancelled on the way."""
-        for queue in self.queues:
+        for queue in tuple(self.queues):
             self._cancel_orphans(queue)
         return min(self._heads(), key=deadline, default=None)
 
@@ -165,9 +166,9 @@ class Scheduler:
         del self.live[job.cookie], self.workers[job.cookie]
 
     def remove(self, queue: Queue) -> None:
-        """Forget a queue once its last job is final; it takes no more jobs."""
-        queue.capacity = 0
-        if queue.unretired:
-            queue.unretired[-1].on_final(lambda _: self.queues.remove(queue))
-        else:
-            self.queues.remove(queue)
+        """Close a queue to new jobs, and forget it once it is empty."""
+        queue.capacity, queue.closed = 0, True
+        self._prune()
+
+    def _prune(self) -> None:
+        self.queues = [queue for queue in self.queues if queue.unretired or not queue.closed]

@@ -5,6 +5,8 @@ from simpy import Environment
 
 from tessbed.firmware_models.image import FirmwareImage
 from tessbed.runtime import JobFault, JobLost, Runtime, State
+from tessbed.runtime.audit import audit
+from tessbed.runtime.clients import Client
 from tessbed.sim.device import Device
 from tessbed.sim.errors import HangError
 from tessbed.sim.faults import Fault, by_number
@@ -107,6 +109,30 @@ def test_quarantine_lasts_until_somebody_resets() -> None:
     while not job.final:
         runtime.step()
     assert job.state is State.RECOVERED
+    assert runtime.close() == ()
+
+
+def test_a_dead_clients_jobs_all_end_whatever_their_order() -> None:
+    """A lost, a faulted and a stalled job of a client that is gone: one reset ends the first and last, and so all."""
+    plan = by_number({0: [Fault("lost")], 1: [Fault("dma_error")], 2: [Fault("stall")]})
+    runtime = Runtime(Device(small_spec(), FirmwareImage.full(), faults=plan), auto_reset=False, depth=3)
+    client = Client(runtime, runtime.queue("gone", timeout_ticks=PATIENCE, grace_ticks=GRACE))
+    jobs = []
+    for _ in range(3):
+        source, target = client.allocate(80), client.allocate(68)
+        jobs.append(client.submit(small_plan(), [source], [target]))
+    assert client.exit() == tuple(jobs)
+    while jobs[0].state is not State.QUARANTINED:
+        runtime.step()
+    assert [job.state for job in jobs[1:]] == [State.FAULTED, State.RUNNING]
+    assert audit(runtime) == []
+    runtime.reset()
+    for job in jobs:
+        runtime.settle(job)
+    while not all(job.final for job in jobs):
+        runtime.step()
+    assert [job.state for job in jobs] == [State.RECOVERED, State.RETIRED, State.RECOVERED]
+    assert client.queue not in runtime.scheduler.queues
     assert runtime.close() == ()
 
 

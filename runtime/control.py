@@ -80,8 +80,3 @@ class ControlPool:
             block.record.close()
         self.blocks = [block for block in self.blocks if block not in self.idle]
         self.idle.clear()
-
-    @property
-    def addresses(self) -> frozenset[int]:
-        """Where the blocks are, to tell them from the callers' buffers."""
-        return frozenset(buffer.address for block in self.blocks for buffer in (block.packet, block.record))

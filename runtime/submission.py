@@ -95,7 +95,7 @@ class Submitter:
             control.load(raw)
             for role, things in owners.items():
                 job.owners.hold(role, things)
-        except Exception:
+        except BaseException:  # an interrupt, too, leaves nothing held
             job.owners.release()
             raise
         job.move(Move.BIND, self.scheduler.now)

@@ -14,9 +14,11 @@ _NUMBERS = {
 def encode_plan(plan: Plan, op: Op) -> Packet:
     """The relocatable packet of `plan`, addresses zero.
 
-    Raises NotRepresentable where a field can not hold a value, ContractError for a plan of another operation or an
-    empty one: an empty tensor submits nothing.
+    Raises NotRepresentable where a field can not hold a value, ContractError for what is no plan, a plan of another
+    operation or an empty one: an empty tensor submits nothing.
     """
+    if not isinstance(plan, Plan):
+        raise ContractError("plan_type", "plan", f"got {type(plan).__name__}, wanted a Plan; call check_inference")
     if plan.op is not op:
         raise ContractError("plan_op", "plan", f"got a plan of {plan.op.value}, wanted {op.value}")
     if plan.empty:

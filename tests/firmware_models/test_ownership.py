@@ -58,7 +58,7 @@ def test_position_is_the_number_of_elements_below() -> None:
     """`position_of` counts elements that start below an offset, for offsets in gaps and beyond the end too."""
     for levels, width, *_ in cases(2, 150):
         offsets = addresses(levels)
-        for offset in {0, 1, width, *map(int, offsets[::11]), *map(int, offsets[::13] + 1), int(offsets[-1]) + 999}:
+        for offset in (0, 1, width, *map(int, offsets[::11]), *map(int, offsets[::13] + 1), int(offsets[-1]) + 999):
             assert position_of(levels, width, offset) == int((offsets < offset).sum()), (levels, offset)
 
 

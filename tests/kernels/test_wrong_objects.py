@@ -7,6 +7,9 @@ from tessbed.kernels import ContractError, DType, MlaTiled, TensorSpec
 from tessbed.kernels.a65 import detess as a65_detess
 from tessbed.kernels.a65 import detesscast as a65_detesscast
 from tessbed.kernels.a65 import tess as a65_tess
+from tessbed.kernels.ev74 import detess as ev74_detess
+from tessbed.kernels.ev74 import detesscast as ev74_detesscast
+from tessbed.kernels.ev74 import tess as ev74_tess
 from tessbed.kernels.ops import detess, detesscast, tess
 
 TILED = TensorSpec([2, 3], DType.BF16, MlaTiled([-1, -1, 0, 1], [1, 1, 2, 3]))
@@ -36,6 +39,15 @@ def test_execute_wants_what_was_prepared(backend, wrong: object) -> None:
     with pytest.raises(ContractError) as caught:
         backend.execute(plan, [np.zeros(12, np.uint8)], [np.zeros(16, np.uint8)])
     assert (caught.value.code, caught.value.where) == ("prepared_type", "prepared")
+
+
+@pytest.mark.parametrize("backend", [ev74_tess, ev74_detess, ev74_detesscast], ids=["tess", "detess", "detesscast"])
+@pytest.mark.parametrize("wrong", [None, 5, "plan"], ids=repr)
+def test_encode_wants_a_plan(backend, wrong: object) -> None:
+    """The encoder refuses the same objects, by the same code, as preparation does."""
+    with pytest.raises(ContractError) as caught:
+        backend.encode_relocatable(wrong)
+    assert (caught.value.code, caught.value.where) == ("plan_type", "plan")
 
 
 def test_execute_refuses_another_operation() -> None:

@@ -106,7 +106,7 @@ def body_of(program: Program) -> Body:
 
 def in_order(bands: Iterable[Band], spec: DeviceSpec) -> Iterator[tuple[Band, bool]]:
     """Each band, and whether its drain must wait for every earlier one: it may share a granule with one in flight."""
-    granule = 1 if spec.byte_strobes else spec.write_granule_bytes
+    granule = spec.write_unit_bytes
     in_flight: deque[Footprint] = deque(maxlen=spec.slots - 1)
     for band in bands:
         ordered = any(map(band.footprint.meets, in_flight, repeat(granule)))

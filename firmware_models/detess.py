@@ -60,7 +60,7 @@ def body(geometry: Geometry, spec: DeviceSpec, workers: int) -> Body:
 def program(geometry: Geometry, spec: DeviceSpec, workers: int) -> Program:
     """The program of a launch of `workers`; ownership is fixed here, once, from the bound address."""
     dimensions = output_dimensions(geometry)
-    granule = 1 if spec.byte_strobes else spec.write_granule_bytes
+    granule = spec.write_unit_bytes
     levels = [dimension.level for dimension in dimensions]
     cuts = cut_elements(levels, geometry.linear_scalar_bytes, geometry.output_address, granule, workers)
     return lambda worker: _Maker(geometry, spec, dimensions).bands(cuts[worker], cuts[worker + 1])
@@ -117,9 +117,7 @@ class _Maker:
         channels = c_axis.extent if C in self.whole else c_axis.tile
         gathered = sum(geometry.pixel_bytes(high - low) for low, high in self._segments(C, (0, channels)))
         self.budget = Budget.of(spec, gathered, channels * geometry.linear_scalar_bytes)
-        self.reader = TileReader(
-            geometry, 2**spec.dma.field_bits - 1, spec.memory.access_bytes, self.budget.gather_bytes
-        )
+        self.reader = TileReader(geometry, spec.dma.field_limit, spec.memory.access_bytes, self.budget.gather_bytes)
 
     def bands(self, low: int, high: int) -> Iterator[Band]:
         """The bands that produce the output positions [low, high)."""

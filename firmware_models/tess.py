@@ -40,7 +40,7 @@ def body(geometry: Geometry, spec: DeviceSpec, workers: int) -> Body:
 
 def program(geometry: Geometry, spec: DeviceSpec, workers: int) -> Program:
     """The program of a launch of `workers`; ownership is fixed here, once, from the bound address."""
-    granule = 1 if spec.byte_strobes else spec.write_granule_bytes
+    granule = spec.write_unit_bytes
     cuts = cut_bytes(
         geometry.output_bytes, geometry.output_address, granule, workers, lambda offset: _starts_near(geometry, offset)
     )
@@ -140,11 +140,9 @@ class _Maker:
         geometry = self.geometry
         strides = [axis.stride for axis in geometry.axes]
         offset = tile.linear_offset + sum(i * s for i, s in zip(at, strides, strict=True))
-        return cover(geometry.input_address + offset, scratch, extents, strides, geometry.scalar_bytes, self._limit)
-
-    @property
-    def _limit(self) -> int:
-        return 2**self.spec.dma.field_bits - 1
+        return cover(
+            geometry.input_address + offset, scratch, extents, strides, geometry.scalar_bytes, self.spec.dma.field_limit
+        )
 
     def _move(
         self, extents: tuple[int, ...], scratch: int, read: Cover, target: int, strides: tuple[int, ...], plane: int
@@ -253,7 +251,9 @@ class _Maker:
         clipped = [part for part in (self._clip(piece, owned) for piece in pieces) if part]
         chain: list[Descriptor] = []
         for part in clipped:
-            chain += cover(base + part.tile_byte, slot + part.slot_byte, (), (), part.size, self._limit).descriptors
+            chain += cover(
+                base + part.tile_byte, slot + part.slot_byte, (), (), part.size, self.spec.dma.field_limit
+            ).descriptors
         low, high = clipped[0].tile_byte, clipped[-1].tile_byte + clipped[-1].size
         fragments = sum(part.size % geometry.pixel_bytes(tile.extents[0]) != 0 for part in clipped)
         compute = self.spec.compute

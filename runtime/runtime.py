@@ -48,7 +48,7 @@ def _as_devices(given: Device | Sequence[Device]) -> tuple[Device, ...]:
 
 def _granule_bytes(devices: Sequence[Device]) -> int:
     """The widest write granule, 1 where all have byte strobes."""
-    return max(1 if device.spec.byte_strobes else device.spec.write_granule_bytes for device in devices)
+    return max(device.spec.write_unit_bytes for device in devices)
 
 
 @attrs.define(eq=False, repr=False)

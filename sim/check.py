@@ -14,7 +14,6 @@ import numpy as np
 
 from tessbed.sim.errors import HazardError
 from tessbed.sim.races import NEVER, Ranges, Write, find_races, granules_of, merged
-from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.staging import Staging
 
 KINDS = {
@@ -28,11 +27,6 @@ KINDS = {
 MODES = ("raise", "report", "off")
 TOLD = 8
 """So many races of a job are told one by one."""
-
-
-def granule_bytes(spec: DeviceSpec) -> int:
-    """The least that memory writes whole: a byte where it has byte strobes."""
-    return 1 if spec.byte_strobes else spec.write_granule_bytes
 
 
 @attrs.frozen

@@ -13,7 +13,7 @@ from simpy import Environment, Event, Process
 
 from tessbed.sim import clock, completion
 from tessbed.sim.audit import audit
-from tessbed.sim.check import Checker, JobCheck, granule_bytes
+from tessbed.sim.check import Checker, JobCheck
 from tessbed.sim.completion import Completion, Record
 from tessbed.sim.delivery import Delivery
 from tessbed.sim.diagnosis import Waiting
@@ -105,7 +105,7 @@ class Device:
         self.memory.view(submission.record_address, completion.RECORD_BYTES, write=True)
         if submission.workers is not None and submission.workers < 1:
             raise HazardError(f"a grid of {submission.workers} workers")
-        check = self.checker.job(self, self._submitted, granule_bytes(self.spec))
+        check = self.checker.job(self, self._submitted, self.spec.write_unit_bytes)
         ticket = Ticket(self._submitted, submission, self.now, self.env.event(), check)
         ticket.woken.callbacks.append(lambda _: check.learned())
         self._submitted += 1

@@ -63,6 +63,11 @@ class DmaSpec:
     wait_group: int = knob(16, "reads", "longest group of gathers waited for together", low=1)
     field_bits: int = knob(16, "bits", "width of the row, length and pitch fields", "documented", low=1, high=32)
 
+    @property
+    def field_limit(self) -> int:
+        """The largest value of a row, length or pitch field."""
+        return (1 << self.field_bits) - 1
+
 
 @attrs.frozen
 class MemorySpec:
@@ -140,6 +145,11 @@ class DeviceSpec:
     def __attrs_post_init__(self) -> None:
         _, problems = limits.judge(DeviceSpec, to_mapping(self), {})
         limits.refuse(problems)
+
+    @property
+    def write_unit_bytes(self) -> int:
+        """What a write rewrites at the least: a whole granule, or one byte where there are byte strobes."""
+        return 1 if self.byte_strobes else self.write_granule_bytes
 
     @property
     def usable_scratch_bytes(self) -> int:

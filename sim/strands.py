@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import attrs
 
-from tessbed.sim.check import granule_bytes
 from tessbed.sim.movement import Movement
 from tessbed.sim.races import Write, granules_of, merged
 from tessbed.sim.spec import DeviceSpec
@@ -106,7 +105,7 @@ class Halves:
         return tuple(Touch(MEMORY, *where, False) for where in reach), inside
 
     def _granules(self, descriptors: Sequence[Descriptor]) -> Touches:
-        size = granule_bytes(self.spec)
+        size = self.spec.write_unit_bytes
         low, high, _ = merged(granules_of([Write(0, 0, 0, 0, descriptors, 0)], size))
         ranges = zip(low.tolist(), high.tolist(), strict=True)
         return tuple(Touch(MEMORY, first * size, (last + 1) * size, True) for first, last in ranges)

@@ -149,7 +149,7 @@ def fold_chain(spec: DeviceSpec, descriptors: Sequence[Descriptor]) -> Fold:
 
 def check_fields(spec: DeviceSpec, descriptor: Descriptor) -> None:
     """Raise HazardError unless every hardware field holds its value as it is."""
-    limit = (1 << spec.dma.field_bits) - 1
+    limit = spec.dma.field_limit
     fields = {"rows": descriptor.rows, "row_bytes": descriptor.row_bytes}
     for name, value in fields.items():
         if not 1 <= value <= limit:

@@ -16,7 +16,7 @@ from tessbed.scenarios.explore.choices import OtherOrder
 from tessbed.scenarios.model import Geometry, Job
 from tessbed.scenarios.oracle import expected_output, golden_bytes
 from tessbed.scenarios.run import oracle_case
-from tessbed.sim.check import Checker, granule_bytes
+from tessbed.sim.check import Checker
 from tessbed.sim.errors import HazardError
 from tessbed.sim.job import MemoryProbe
 from tessbed.sim.limits import PAGE_BYTES
@@ -82,7 +82,7 @@ class Bench:
         """Run the case in the order that `choose` makes of it. Without a checker, only bytes are judged."""
         case, watch = self.case, checker or Checker("off")
         self.output[:] = case.prefill
-        check = watch.job(self, 0, granule_bytes(case.spec))
+        check = watch.job(self, 0, case.spec.write_unit_bytes)
         stage = Stage(case.spec, self.memory, choose, check, recording)
         job: Any = UntimedJob(self.packet, case.workers, case.spec, MemoryProbe(self.memory), stage)
         trouble = self._enter(job)

@@ -17,7 +17,7 @@ from tessbed.firmware_models.image import FirmwareImage
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.kernels.ev74.packet import Packet, decode
 from tessbed.kernels.plan import Plan
-from tessbed.sim.check import Checker, granule_bytes
+from tessbed.sim.check import Checker
 from tessbed.sim.completion import RECORD_BYTES, Record
 from tessbed.sim.completion import decode as decode_record
 from tessbed.sim.device import Device, Submission
@@ -69,7 +69,7 @@ class Rig:
     def in_order(self, choose: Choose, checker: Checker, *, recording: bool = False) -> Stage:
         """Run the job without time, in the order that `choose` makes of it."""
         memory, spec = self.device.memory, self.device.spec
-        stage = Stage(spec, memory, choose, checker.job(self, 0, granule_bytes(spec)), recording)
+        stage = Stage(spec, memory, choose, checker.job(self, 0, spec.write_unit_bytes), recording)
         job: Any = UntimedJob(self.packet.raw, spec.workers, spec, MemoryProbe(memory), stage)
         self.span()[:] = PREFILL
         with pytest.raises(StopIteration) as end:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tessbed.sim.check import Checker, granule_bytes
+from tessbed.sim.check import Checker
 from tessbed.sim.errors import DeviceFault
 from tessbed.sim.every_order import Search
 from tessbed.sim.orders import Choose, Stage
@@ -49,7 +49,7 @@ def staged(body: Any, changes: Any = None, mode: str = "off") -> Callable[[Choos
     def run(choose: Choose) -> tuple[Stage, bytes, Checker]:
         rig.data[:OUT], rig.data[OUT:] = source, PREFILL
         spec, checker = rig.device.spec, Checker(mode)
-        stage = Stage(spec, rig.device.memory, choose, checker.job(rig, 0, granule_bytes(spec)), recording=True)
+        stage = Stage(spec, rig.device.memory, choose, checker.job(rig, 0, spec.write_unit_bytes), recording=True)
         stage.run(body, spec.workers)
         return stage, rig.data[OUT:].tobytes(), checker
 

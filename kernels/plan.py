@@ -14,6 +14,7 @@ from itertools import product
 import attrs
 
 from tessbed.kernels.dtypes import DType
+from tessbed.kernels.errors import ContractError
 
 LIMIT_BYTES = 2**63 - 1
 TILE_ALIGNMENT_BYTES = 16
@@ -116,6 +117,14 @@ class Plan:
     def axes(self) -> tuple[MappedAxis, MappedAxis, MappedAxis, MappedAxis]:
         """The mapped axes in C, D, H, W order."""
         return self.c, self.d, self.h, self.w
+
+
+def check_plan(plan: object, op: Op) -> None:
+    """Refuses what is no Plan, and a plan of another operation than `op`."""
+    if not isinstance(plan, Plan):
+        raise ContractError("plan_type", "plan", f"got {type(plan).__name__}, wanted a Plan; call check_inference")
+    if plan.op is not op:
+        raise ContractError("plan_op", "plan", f"got a plan of {plan.op.value}, wanted one of {op.value}")
 
 
 def stored_channels(tile_format: TileFormat, channels: int) -> int:

@@ -88,7 +88,7 @@ class Registered:
                 opened.enter_context(view.cpu.access())
             source.invalidate()
             target.invalidate()
-            a65.execute(kernel, kernel.plan.op, [source.read()], [target.modify()])
+            a65.execute(kernel, [source.read()], [target.modify()])
             target.flush()
 
 

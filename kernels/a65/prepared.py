@@ -8,7 +8,7 @@ from tessbed.kernels.a65.engine import Engine, chosen
 from tessbed.kernels.a65.path import RowPath, choose, row_classes
 from tessbed.kernels.binding import Views, bind
 from tessbed.kernels.errors import ContractError
-from tessbed.kernels.plan import Op, Plan
+from tessbed.kernels.plan import Op, Plan, check_plan
 
 
 @attrs.frozen
@@ -23,26 +23,25 @@ class Prepared:
 
 def prepare(plan: Plan, op: Op) -> Prepared:
     """The execution of `plan`, which must be a plan of `op`. Cost and size do not depend on the tensor's size."""
-    if not isinstance(plan, Plan):
-        raise ContractError("plan_type", "plan", f"got {type(plan).__name__}, wanted a Plan; call check_inference")
-    if plan.op is not op:
-        raise ContractError("plan_op", "plan", f"got a plan of {plan.op.value}, wanted one of {op.value}")
+    check_plan(plan, op)
     path, engine = choose(plan), chosen()
     program = None if plan.empty else engine.compile_plan(plan, row_classes(plan, path))
     return Prepared(plan, path, engine, program)
 
 
-def execute(prepared: Prepared, op: Op, inputs: Views, outputs: Views) -> None:
-    """Checks the views, then moves every byte before it returns; BindingError leaves all storage as it was.
-
-    Raises ContractError for what is not prepared, or prepared for another operation than `op`.
-    """
+def check_prepared(prepared: object, op: Op) -> Prepared:
+    """`prepared`, if it was prepared for `op`; ContractError otherwise."""
     if not isinstance(prepared, Prepared):
         raise ContractError(
             "prepared_type", "prepared", f"got {type(prepared).__name__}, wanted what {op.value}.prepare(plan) returns"
         )
     if prepared.plan.op is not op:
         raise ContractError("plan_op", "prepared", f"got a plan of {prepared.plan.op.value}, wanted one of {op.value}")
+    return prepared
+
+
+def execute(prepared: Prepared, inputs: Views, outputs: Views) -> None:
+    """Checks the views, then moves every byte before it returns; BindingError leaves all storage as it was."""
     if prepared.program is not None and prepared.engine.attempt(prepared.program, inputs, outputs):
         return
     plan = prepared.plan

@@ -21,4 +21,4 @@ def check_inference(request: tess.Request) -> Prepared:
 
 def execute(prepared: Prepared, inputs: Views, outputs: Views) -> None:
     """Runs one call on one input and one output view; BindingError before the first write, never after."""
-    rows.execute(prepared, Op.TESS, inputs, outputs)
+    rows.execute(rows.check_prepared(prepared, Op.TESS), inputs, outputs)

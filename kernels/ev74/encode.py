@@ -3,7 +3,7 @@
 from tessbed.kernels.errors import ContractError, NotRepresentable
 from tessbed.kernels.ev74 import fields
 from tessbed.kernels.ev74.packet import Packet, pack
-from tessbed.kernels.plan import Op, Plan
+from tessbed.kernels.plan import Op, Plan, check_plan
 
 _NUMBERS = {
     table_name: {name: number for number, name in table.items()}
@@ -17,10 +17,7 @@ def encode_plan(plan: Plan, op: Op) -> Packet:
     Raises NotRepresentable where a field can not hold a value, ContractError for what is no plan, a plan of another
     operation or an empty one: an empty tensor submits nothing.
     """
-    if not isinstance(plan, Plan):
-        raise ContractError("plan_type", "plan", f"got {type(plan).__name__}, wanted a Plan; call check_inference")
-    if plan.op is not op:
-        raise ContractError("plan_op", "plan", f"got a plan of {plan.op.value}, wanted {op.value}")
+    check_plan(plan, op)
     if plan.empty:
         raise ContractError("plan_empty", "plan.shape", f"got {list(plan.shape)}; an empty tensor submits nothing")
     values = _header(plan) | _axes(plan) | _outer(plan) | _relocations(plan)

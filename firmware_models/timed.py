@@ -14,10 +14,10 @@ import attrs
 from tessbed.firmware_models.bands import Band, in_order, wait_groups
 from tessbed.firmware_models.geometry import Geometry
 from tessbed.firmware_models.image import PROGRAMS
-from tessbed.sim.exact import Cost, Run, TimedBand
 from tessbed.sim.limits import PAGE_BYTES
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import Traffic
+from tessbed.sim.timing import Cost, Run, TimedBand
 from tessbed.sim.transfer import Counts, Descriptor, Shape, check_fields, count_read, count_write, price
 
 

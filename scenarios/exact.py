@@ -16,9 +16,10 @@ from tessbed.runtime.jobs import OK, JobResult
 from tessbed.runtime.states import State
 from tessbed.scenarios.model import Job, Scenario
 from tessbed.sim.completion import Completion, Record
-from tessbed.sim.exact import Timing, simulate
+from tessbed.sim.exact import simulate
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import JobStats, TransferRecord
+from tessbed.sim.timing import Timing
 
 CONTROL_PAGES = 2
 

@@ -13,67 +13,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush, heapreplace
 from itertools import chain, repeat
-from typing import Any, NamedTuple
+from typing import Any
 
 import attrs
 
 from tessbed.sim.pool import KINDS
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import STALLS, WORD, Digest, PoolStats, PortStats, WorkerStats
+from tessbed.sim.timing import Cost, Moment, Run, TimedBand, Timing
 
 FOREVER = 1 << 200
 UNKNOWN = -1
 ISSUE, GATHER, SLOT, COMPUTE, ORDER, END = range(len(STALLS))
-
-
-class Cost(NamedTuple):
-    """A transfer's channel ticks before the data, port ticks and data ticks; latency belongs to the direction."""
-
-    s: int
-    m: int
-    c: int
-
-
-class TimedBand(NamedTuple):
-    """A band's wait groups, its ticks of compute, whether its drain waits for all earlier ones, and its drain."""
-
-    groups: tuple[tuple[Cost, ...], ...]
-    ticks: int
-    ordered: bool
-    chain: tuple[Cost]
-    descriptors: int
-
-
-class Run(NamedTuple):
-    """Bands that a worker goes through `times` times."""
-
-    bands: tuple[TimedBand, ...]
-    times: int = 1
-
-
-class Moment(NamedTuple):
-    """One transfer: who asked when, its pool, and its G, P, E, C."""
-
-    worker: int
-    seq: int
-    arrival: int
-    pool: int
-    grant: int
-    start: int
-    end: int
-    done: int
-
-
-@attrs.frozen
-class Timing:
-    """The time part of a JobStats, equal to that of the event engine; `trace` is in order of grants, if asked for."""
-
-    device_ticks: int
-    workers: tuple[WorkerStats, ...]
-    pools: tuple[PoolStats, ...]
-    ports: tuple[PortStats, ...]
-    digests: dict[tuple[int, str], Digest]
-    trace: tuple[Moment, ...] = ()
 
 
 @attrs.define(eq=False)

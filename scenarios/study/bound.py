@@ -12,9 +12,9 @@ import attrs
 from tessbed.firmware_models.timed import Outline, outline, programs
 from tessbed.scenarios.study.measure import Measured, Measurement
 from tessbed.scenarios.text_table import aligned
-from tessbed.sim.exact import Cost, TimedBand
 from tessbed.sim.pool import KINDS
 from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.timing import Cost, TimedBand
 
 PROOFS = {
     "read channels": "each read holds a channel from its grant to its data's end; a band follows the last one",

@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from tessbed.sim.exact import Cost, Run, TimedBand
+from tessbed.sim.timing import Cost, Run, TimedBand
 from tessbed.sim.transfer import Descriptor, Fold, fold_chain, fold_read
 from tests.sim.rig import DATA
 

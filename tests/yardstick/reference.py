@@ -5,10 +5,10 @@ import numpy as np
 from tessbed.firmware_models.bands import Band, body_of, in_order, wait_groups
 from tessbed.sim.check import Checker
 from tessbed.sim.device import Device, Submission
-from tessbed.sim.exact import Cost, Run, TimedBand
 from tessbed.sim.limits import PAGE_BYTES
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import JobStats
+from tessbed.sim.timing import Cost, Run, TimedBand
 from tessbed.sim.transfer import Fold, fold_chain, fold_read
 from tests.sim.rig import BodyFirmware
 from tests.yardstick.work import Memory, Work

@@ -3,18 +3,16 @@
 import io
 import json
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import attrs
 import pytest
 
-from tessbed.cli import main
 from tessbed.kernels.ev74 import rules
 from tessbed.kernels.ev74.disasm import disassemble
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS
 from tessbed.verbs import census as verb
+from tests.cli.conftest import Said, Tessbed
 from tests.kernels.ev74.cases import BOUND, FOLDER, spoilt
 
 HEAD = FOLDER / "cast-head.bin"
@@ -47,30 +45,6 @@ input = { pattern = "golden" }
 """
 
 
-@attrs.frozen
-class Said:
-    """How a command ended."""
-
-    code: object
-    out: str
-    err: str
-
-
-Run = Callable[..., Said]
-
-
-@pytest.fixture
-def tessbed(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command line in this process."""
-
-    def run(*arguments: object) -> Said:
-        with pytest.raises(SystemExit) as left:
-            main([str(argument) for argument in arguments])
-        return Said(left.value.code, *capsys.readouterr())
-
-    return run
-
-
 @pytest.fixture
 def tiny(tmp_path: Path) -> Path:
     """A scenario with one packet."""
@@ -87,7 +61,9 @@ def broken(tmp_path: Path) -> Path:
     return path
 
 
-def test_encode_writes_a_packet_and_its_listing_for_each_device_job(tessbed: Run, tiny: Path, tmp_path: Path) -> None:
+def test_encode_writes_a_packet_and_its_listing_for_each_device_job(
+    tessbed: Tessbed, tiny: Path, tmp_path: Path
+) -> None:
     """A65 jobs and empty jobs have no packet; the path of the one that has is on stdout, the golden bytes are in it."""
     folder = tmp_path / "new" / "packets"
     said = tessbed("encode", tiny, "-o", folder)
@@ -98,7 +74,7 @@ def test_encode_writes_a_packet_and_its_listing_for_each_device_job(tessbed: Run
     assert sorted(path.name for path in folder.iterdir()) == ["00-pair.bin", "00-pair.txt"]
 
 
-def test_encode_twice_writes_the_same(tessbed: Run, tiny: Path, tmp_path: Path) -> None:
+def test_encode_twice_writes_the_same(tessbed: Tessbed, tiny: Path, tmp_path: Path) -> None:
     """The JSON document tells path, size and hash, and a second run changes nothing."""
     first, second = (tessbed("encode", tiny, "-o", tmp_path / "packets", "--json") for _ in range(2))
     assert first == second
@@ -117,7 +93,9 @@ def test_encode_twice_writes_the_same(tessbed: Run, tiny: Path, tmp_path: Path) 
         ),
     ],
 )
-def test_encode_says_why_there_is_no_packet(tessbed: Run, tiny: Path, tmp_path: Path, change: str, words: str) -> None:
+def test_encode_says_why_there_is_no_packet(
+    tessbed: Tessbed, tiny: Path, tmp_path: Path, change: str, words: str
+) -> None:
     """A scenario without a device job, and a job that no packet can hold, exit with 2 and write nothing."""
     said = tessbed("encode", tiny, "-o", tmp_path / "packets", "--set", change)
     assert (said.code, said.out) == (2, "")
@@ -125,19 +103,19 @@ def test_encode_says_why_there_is_no_packet(tessbed: Run, tiny: Path, tmp_path: 
     assert not (tmp_path / "packets").exists()
 
 
-def test_disasm_shows_one_listing(tessbed: Run) -> None:
+def test_disasm_shows_one_listing(tessbed: Tessbed) -> None:
     """One packet gives its disassembly and nothing else."""
     assert tessbed("disasm", HEAD) == Said(0, disassemble(HEAD.read_bytes()), "")
 
 
-def test_disasm_shows_several_each_with_its_name(tessbed: Run, broken: Path) -> None:
+def test_disasm_shows_several_each_with_its_name(tessbed: Tessbed, broken: Path) -> None:
     """Several packets, invalid ones among them, are shown one after the other."""
     said = tessbed("disasm", HEAD, broken)
     assert said.code == 0
     assert said.out == f"{HEAD}: {disassemble(HEAD.read_bytes())}\n{broken}: {disassemble(broken.read_bytes())}"
 
 
-def test_disasm_as_json(tessbed: Run, broken: Path) -> None:
+def test_disasm_as_json(tessbed: Tessbed, broken: Path) -> None:
     """Every field by name, and the fault."""
     good, bad = json.loads(tessbed("disasm", "--json", HEAD, broken).out)
     assert good["fault"] is None
@@ -145,13 +123,13 @@ def test_disasm_as_json(tessbed: Run, broken: Path) -> None:
     assert (bad["fault"]["code"], bad["fault"]["field"], bad["fields"]["h_tile"]) == ("geometry", "h_tile", 81)
 
 
-def test_a_packet_comes_from_standard_input(tessbed: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packet_comes_from_standard_input(tessbed: Tessbed, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dash reads standard input."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(HEAD.read_bytes())))
     assert tessbed("verify", "-") == Said(0, "-: valid, unbound\n", "")
 
 
-def test_diff_tells_equal_from_different(tessbed: Run) -> None:
+def test_diff_tells_equal_from_different(tessbed: Tessbed) -> None:
     """Equal packets exit with 0 and print nothing on stdout; different ones exit with 1, one field a line."""
     assert tessbed("diff", HEAD, HEAD) == Said(0, "", "the packets are equal\n")
     assert tessbed("diff", HEAD, HEAD, "-q") == Said(0, "", "")
@@ -160,7 +138,7 @@ def test_diff_tells_equal_from_different(tessbed: Run) -> None:
     assert [line.split()[1] for line in said.out.splitlines()] == ["crc32", "input_address", "output_address"]
 
 
-def test_diff_as_json(tessbed: Run) -> None:
+def test_diff_as_json(tessbed: Tessbed) -> None:
     """The document says whether they are equal, and each field with both values."""
     said = tessbed("diff", "--json", TEMPLATE, COPY)
     document = json.loads(said.out)
@@ -168,7 +146,7 @@ def test_diff_as_json(tessbed: Run) -> None:
     assert document["fields"][1] == {"offset": 200, "field": "input_address", "left": 0, "right": BOUND[1]}
 
 
-def test_verify_judges_each_packet(tessbed: Run, broken: Path) -> None:
+def test_verify_judges_each_packet(tessbed: Tessbed, broken: Path) -> None:
     """Unbound and bound packets are valid; one that is not makes the exit code 1 and shows fault and field."""
     assert tessbed("verify", TEMPLATE, COPY) == Said(0, f"{TEMPLATE}: valid, unbound\n{COPY}: valid, bound\n", "")
     said = tessbed("verify", COPY, broken)
@@ -176,7 +154,7 @@ def test_verify_judges_each_packet(tessbed: Run, broken: Path) -> None:
     assert said.out.splitlines()[1] == f"{broken}: refused: h_tile: got 81, wanted at most the extent 80 [geometry]"
 
 
-def test_verify_as_json(tessbed: Run, broken: Path) -> None:
+def test_verify_as_json(tessbed: Tessbed, broken: Path) -> None:
     """A verdict for each packet."""
     said = tessbed("verify", "--json", COPY, broken)
     good, bad = json.loads(said.out)
@@ -185,7 +163,7 @@ def test_verify_as_json(tessbed: Run, broken: Path) -> None:
     assert (bad["bound"], bad["fault"]["code"]) == (False, "geometry")
 
 
-def test_verify_of_a_short_file(tessbed: Run, tmp_path: Path) -> None:
+def test_verify_of_a_short_file(tessbed: Tessbed, tmp_path: Path) -> None:
     """A file that ends early is refused, not a crash."""
     short = tmp_path / "short.bin"
     short.write_bytes(HEAD.read_bytes()[:100])
@@ -193,12 +171,12 @@ def test_verify_of_a_short_file(tessbed: Run, tmp_path: Path) -> None:
     assert json.loads(tessbed("verify", "--json", short).out)[0]["bound"] is False
 
 
-def test_verify_of_a_scenario_encodes_its_jobs(tessbed: Run, tiny: Path) -> None:
+def test_verify_of_a_scenario_encodes_its_jobs(tessbed: Tessbed, tiny: Path) -> None:
     """A scenario stands for the packets of its device jobs."""
     assert tessbed("verify", tiny) == Said(0, f"{tiny}, job 'pair': valid, unbound\n", "")
 
 
-def test_census_as_a_table(tessbed: Run, tiny: Path) -> None:
+def test_census_as_a_table(tessbed: Tessbed, tiny: Path) -> None:
     """The census of a tiny scenario explains every bit, a row for each field."""
     said = tessbed("verify", tiny, "--census")
     lines = said.out.splitlines()
@@ -208,7 +186,7 @@ def test_census_as_a_table(tessbed: Run, tiny: Path) -> None:
     assert lines[-1] == "ok: 1,728 bits, each caught by the checksum as it was, each explained with it repaired"
 
 
-def test_census_as_json(tessbed: Run, tiny: Path) -> None:
+def test_census_as_json(tessbed: Tessbed, tiny: Path) -> None:
     """The document has the verdict, the sums and every flip."""
     document = json.loads(tessbed("verify", tiny, "--census", "--json", "--seed", "3").out)
     (job,) = document["jobs"]
@@ -217,7 +195,7 @@ def test_census_as_json(tessbed: Run, tiny: Path) -> None:
     assert {flip["with_old_crc"] for flip in job["flips"]} == {"crc", "magic", "version"}
 
 
-def test_an_unexplained_bit_fails_the_census(tessbed: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexplained_bit_fails_the_census(tessbed: Tessbed, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the rule on fills eight bits do nothing: they are named, and the exit code is 1."""
     monkeypatch.setattr(rules, "RULES", tuple(rule for rule in rules.RULES if rule.__name__ != "_fill"))
     monkeypatch.setattr(verb, "census", partial(verb.census, fields=[BY_NAME["channel_fill"], BY_NAME["flags"]]))
@@ -246,7 +224,7 @@ def test_an_unexplained_bit_fails_the_census(tessbed: Run, tiny: Path, monkeypat
     ],
     ids=lambda value: " ".join(Path(str(word)).name for word in value) if isinstance(value, list) else "",
 )
-def test_a_mistake_is_one_line_and_exit_2(tessbed: Run, arguments: list[object], words: str) -> None:
+def test_a_mistake_is_one_line_and_exit_2(tessbed: Tessbed, arguments: list[object], words: str) -> None:
     """Nothing on stdout, the mistake in words on stderr, no traceback."""
     said = tessbed(*arguments)
     assert (said.code, said.out) == (2, "")
@@ -254,7 +232,7 @@ def test_a_mistake_is_one_line_and_exit_2(tessbed: Run, arguments: list[object],
     assert "Traceback" not in said.err
 
 
-def test_a_huge_file_is_no_packet(tessbed: Run, tmp_path: Path) -> None:
+def test_a_huge_file_is_no_packet(tessbed: Tessbed, tmp_path: Path) -> None:
     """A file of more than a mebibyte is refused before it is shown."""
     huge = tmp_path / "huge.bin"
     huge.write_bytes(bytes((1 << 20) + 1))

@@ -8,6 +8,7 @@ import pytest
 from tessbed.sim import clock
 from tessbed.sim.stats import STALLS
 from tessbed.sim.transfer import Descriptor, fold_chain, fold_read
+from tests.sim.programs import body_of
 from tests.sim.rig import DATA, HAND, OUT, build, moments, read, write
 from tests.sim.stepper import walk
 
@@ -148,23 +149,6 @@ def random_bands(rng, slots):
         )
         for _ in range(rng.randint(1, 5))
     ]
-
-
-def body_of(programs):
-    """The bands as a firmware body."""
-
-    def body(ctx):
-        for number, (groups, ticks, ordered, chain) in enumerate(programs[ctx.worker]):
-            for group in groups:
-                yield from ctx.gather(group)
-            yield from ctx.wait_slot(number % ctx.spec.slots)
-            yield from ctx.compute(ticks, lambda: None)
-            if ordered:
-                yield from ctx.wait_drains("order")
-            yield from ctx.drain(number % ctx.spec.slots, chain)
-        yield from ctx.wait_drains()
-
-    return body
 
 
 def steps_of(spec, bands):

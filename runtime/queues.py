@@ -11,7 +11,7 @@ from collections import deque
 
 import attrs
 
-from tessbed.runtime.errors import QueueFull
+from tessbed.runtime.errors import QueueFull, SubmitError
 from tessbed.runtime.jobs import OK, Job
 from tessbed.runtime.states import Move, State
 
@@ -32,13 +32,23 @@ class Queue:
     waiting: deque[Job] = attrs.field(factory=deque, init=False)
     unretired: deque[Job] = attrs.field(factory=deque, init=False)
 
+    def __attrs_post_init__(self) -> None:
+        if self.capacity < 1:
+            raise SubmitError("capacity", f"queue {self.name}", f"got a capacity of {self.capacity}, wanted at least 1")
+
     @property
     def room(self) -> int:
         """How many jobs may still be submitted."""
-        return self.capacity - len(self.unretired)
+        return 0 if self.closed else self.capacity - len(self.unretired)
+
+    def check_open(self) -> None:
+        """Raise SubmitError where the queue takes no job ever again."""
+        if self.closed:
+            raise SubmitError("closed", f"queue {self.name}", "this queue is closed, as its client is gone")
 
     def check_room(self) -> None:
-        """Raise QueueFull where there is none."""
+        """Raise QueueFull where there is none, SubmitError where there never will be."""
+        self.check_open()
         if self.room < 1:
             text = f"{len(self.unretired)} jobs are not retired yet and the capacity is {self.capacity}; wait for one"
             raise QueueFull("queue_full", f"queue {self.name}", text)

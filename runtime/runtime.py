@@ -105,7 +105,7 @@ class Runtime:
         timeout_ticks: int | None = None,
         grace_ticks: int = 0,
     ) -> Queue:
-        """A new queue, for one client."""
+        """A new queue, for one client. Raises SubmitError for a capacity below 1."""
         self.scheduler.queues.append(Queue(name, capacity, priority, timeout_ticks, grace_ticks))
         return self.scheduler.queues[-1]
 

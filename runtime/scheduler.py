@@ -167,7 +167,7 @@ class Scheduler:
 
     def remove(self, queue: Queue) -> None:
         """Close a queue to new jobs, and forget it once it is empty."""
-        queue.capacity, queue.closed = 0, True
+        queue.closed = True
         self._prune()
 
     def _prune(self) -> None:

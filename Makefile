@@ -10,7 +10,7 @@ BIN     := .venv/bin
 MADE    := .venv/made
 PY      := $(BIN)/python
 INSTALL := $(PY) -m pip install --quiet --quiet --disable-pip-version-check --editable
-SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h)
+SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h sim/*.c)
 PYTEST  := $(PY) -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
@@ -57,7 +57,7 @@ dist: $(MADE)/dist ## build the wheel and the source distribution, in dist/
 
 clean: ## remove what the targets here made, .venv too
 	@rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache runs
-	@rm -f kernels/a65/*.so
+	@rm -f kernels/a65/*.so sim/*.so
 	@find kernels sim runtime firmware_models scenarios tessbed tests fuzz -name __pycache__ -prune -exec rm -rf {} +
 
 $(MADE)/product: $(MADE)/venv $(SOURCES)

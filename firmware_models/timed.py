@@ -15,9 +15,10 @@ from tessbed.firmware_models.bands import Band, in_order, wait_groups
 from tessbed.firmware_models.geometry import Geometry
 from tessbed.firmware_models.image import PROGRAMS
 from tessbed.sim.limits import PAGE_BYTES
+from tessbed.sim.repeats import runs_of
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import Traffic
-from tessbed.sim.timing import Cost, Run, TimedBand
+from tessbed.sim.timing import Cost, Program, Run, TimedBand
 from tessbed.sim.transfer import Counts, Descriptor, Shape, check_fields, count_read, count_write, price
 
 
@@ -38,10 +39,10 @@ class BandShape(NamedTuple):
 
 @attrs.frozen
 class Outline:
-    """A launch: the different bands, each worker's bands as indices, and all that needs no clock to be counted."""
+    """A launch: the different bands, the runs of them that each worker takes, and all that no clock counts."""
 
     bands: tuple[BandShape, ...]
-    workers: tuple[tuple[int, ...], ...]
+    workers: tuple[tuple[Run, ...], ...]
     reads: Traffic
     writes: Traffic
     counts: Mapping[str, int]
@@ -73,11 +74,10 @@ def fields_that_plan(spec: DeviceSpec) -> tuple[Any, ...]:
     return (*blocks, *scratch, spec.dma.field_bits, spec.dma.wait_group, spec.compute)
 
 
-def programs(plan: Outline, spec: DeviceSpec) -> list[list[Run]]:
-    """Each worker's program on a device of that spec."""
+def program(plan: Outline, spec: DeviceSpec) -> Program:
+    """What the workers do on a device of that spec."""
     priced: dict[Counts, Cost] = {}
-    bands = [_timed(band, spec, priced) for band in plan.bands]
-    return [[Run(tuple([bands[index] for index in worker]))] for worker in plan.workers]
+    return Program(tuple([_timed(band, spec, priced) for band in plan.bands]), plan.workers)
 
 
 def _timed(band: BandShape, spec: DeviceSpec, priced: dict[Counts, Cost]) -> TimedBand:
@@ -113,9 +113,9 @@ class _Draft:
 
     def draw(self, wanted: _Wanted) -> Outline:
         """The whole launch, worker by worker."""
-        program = PROGRAMS[wanted.geometry.op](wanted.geometry, self.spec, wanted.workers)
+        bands_of = PROGRAMS[wanted.geometry.op](wanted.geometry, self.spec, wanted.workers)
         workers = tuple(
-            tuple(self._index(band, ordered) for band, ordered in in_order(program(worker), self.spec))
+            tuple(runs_of(self._index(band, ordered) for band, ordered in in_order(bands_of(worker), self.spec)))
             for worker in range(wanted.workers)
         )
         counts = {name: self.counts[name] for name in sorted(self.counts)}

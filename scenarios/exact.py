@@ -7,7 +7,7 @@ recurrence of sim/exact.py. What a fault, a cancellation or a timeout does to a 
 import attrs
 
 from tessbed.firmware_models.geometry import Geometry
-from tessbed.firmware_models.timed import Outline, outline, programs
+from tessbed.firmware_models.timed import Outline, outline, program
 from tessbed.kernels import Plan
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.kernels.ev74.packet import Packet, decode
@@ -19,7 +19,7 @@ from tessbed.sim.completion import Completion, Record
 from tessbed.sim.exact import simulate
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import JobStats, TransferRecord
-from tessbed.sim.timing import Timing
+from tessbed.sim.timing import Timing, unrolled
 
 CONTROL_PAGES = 2
 
@@ -35,7 +35,7 @@ class Launch:
 
     def timing(self, spec: DeviceSpec, *, trace: bool = False) -> Timing:
         """The ticks on a device of that spec, which must plan the same launch."""
-        return simulate(spec, programs(self.outline, spec), trace=trace)
+        return simulate(spec, program(self.outline, spec), trace=trace)
 
 
 def prepare(plan: Plan, spec: DeviceSpec, workers: int | None, source: int, target: int) -> Launch:
@@ -148,7 +148,9 @@ class ExactDevice:
 
 def records(launched: Outline, timing: Timing) -> list[TransferRecord]:
     """The traced transfers in order of completion, each on the lowest channel that was idle at its grant."""
-    payloads = [[size for index in bands for size in launched.bands[index].payloads] for bands in launched.workers]
+    payloads = [
+        [size for band in unrolled(runs) for size in launched.bands[band].payloads] for runs in launched.workers
+    ]
     names = [pool.kind if pool.core < 0 else f"{pool.kind}@{pool.core}" for pool in timing.pools]
     idle = [[0] * pool.channels for pool in timing.pools]
     found = []

@@ -62,3 +62,7 @@ class HangError(Exception):
 
     def __str__(self) -> str:
         return "\n  ".join(["the device hangs", *self.causes, *map(str, self.waiting)])
+
+
+class EngineError(Exception):
+    """An engine that was asked for and is not there."""

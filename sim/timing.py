@@ -1,5 +1,7 @@
-"""Timing: what the exact engine takes and gives, a worker's timed bands and the time part of a job's statistics."""
+"""Timing: what the exact engine takes and gives, the workers' timed bands and the time part of a job's statistics."""
 
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import NamedTuple
 
 import attrs
@@ -26,10 +28,30 @@ class TimedBand(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Bands that a worker goes through `times` times."""
+    """Bands, as indices into a Program's table, that a worker goes through `times` times, once at least."""
+
+    bands: Sequence[int]
+    times: int = 1
+
+
+def unrolled(runs: Iterable[Run]) -> Iterator[int]:
+    """The bands that a worker takes, one after the other."""
+    return chain.from_iterable(chain.from_iterable(repeat(run.bands, run.times)) for run in runs)
+
+
+@attrs.frozen
+class Program:
+    """What a launch does: the different bands, and of each worker the runs that it takes one after the other."""
 
     bands: tuple[TimedBand, ...]
-    times: int = 1
+    workers: tuple[tuple[Run, ...], ...]
+
+    @classmethod
+    def of(cls, workers: Iterable[Iterable[TimedBand]]) -> "Program":
+        """The program of workers that take these bands, each once; equal bands are kept once."""
+        table: dict[TimedBand, int] = {}
+        runs = tuple((Run(tuple(table.setdefault(band, len(table)) for band in bands)),) for bands in workers)
+        return cls(tuple(table), runs)
 
 
 class Moment(NamedTuple):
@@ -43,6 +65,40 @@ class Moment(NamedTuple):
     start: int
     end: int
     done: int
+
+
+@attrs.define
+class Sums:
+    """Of the transfers of one (worker, direction): number, sums of G and E, and of i * E mod 2**64, i from 1."""
+
+    transfers: int = 0
+    grants: int = 0
+    ends: int = 0
+    weighted: int = 0
+
+
+@attrs.frozen
+class Tally:
+    """A worker: first and last tick, ticks by the reasons of STALLS, and the sums of its reads and its drains."""
+
+    start: int
+    finish: int
+    stalls: tuple[int, ...]
+    sums: tuple[Sums, Sums]
+
+
+@attrs.frozen
+class Counted:
+    """What the recurrence counts: of workers, of pools the most transfers in flight, of ports the ticks busy.
+
+    `jumped` is how many periods were counted without being walked; the moments are in order of grants.
+    """
+
+    tallies: tuple[Tally, ...]
+    peaks: tuple[int, ...]
+    port_busy: tuple[int, ...]
+    moments: tuple[Moment, ...]
+    jumped: int
 
 
 @attrs.frozen

@@ -9,12 +9,12 @@ from typing import Any
 
 import attrs
 
-from tessbed.firmware_models.timed import Outline, outline, programs
+from tessbed.firmware_models.timed import Outline, outline, program
 from tessbed.scenarios.study.measure import Measured, Measurement
 from tessbed.scenarios.text_table import aligned
 from tessbed.sim.pool import KINDS
 from tessbed.sim.spec import DeviceSpec
-from tessbed.sim.timing import Cost, TimedBand
+from tessbed.sim.timing import Cost, TimedBand, unrolled
 
 PROOFS = {
     "read channels": "each read holds a channel from its grant to its data's end; a band follows the last one",
@@ -100,8 +100,8 @@ def bounds(measured: Measured) -> list[Bound]:
 
 def bounds_of(drawn: Outline, spec: DeviceSpec) -> list[Bound]:
     """The same for a launch that has been planned."""
-    bands = [tuple(band for run in runs for band in run.bands) for runs in programs(drawn, spec)]
-    planned = Planned(spec, bands)
+    launched = program(drawn, spec)
+    planned = Planned(spec, [tuple(launched.bands[band] for band in unrolled(runs)) for runs in launched.workers])
     found = [*_serial(planned), *_pools(planned), *_ports(planned)]
     return sorted(found, key=lambda bound: (-bound.ticks, list(PROOFS).index(bound.resource), bound.which))
 

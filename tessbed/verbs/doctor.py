@@ -13,6 +13,7 @@ import click
 from tessbed import __version__
 from tessbed.kernels.a65.engine import VARIABLE, report
 from tessbed.kernels.ev74.fields import VERSION_MAJOR, VERSION_MINOR
+from tessbed.sim import exact, native
 from tessbed.sim.spec import preset_names
 from tessbed.verbs.exits import OK
 from tessbed.verbs.options import command as verb
@@ -26,9 +27,9 @@ EXTRAS = {  # module: (the extra that brings it, what it is for)
     "distributed": ("cluster", "sweeps on a Dask cluster"),
 }
 
-HELP = """Tell which rows the A65 executor uses and why, and what else is installed.
+HELP = """Tell which rows the A65 executor and which form the exact engine uses and why, and what else is installed.
 
-Exit code: 0; 2 where TESSBED_ROWS asks for what is not there."""
+Exit code: 0; 2 where TESSBED_ROWS or TESSBED_EXACT asks for what is not there."""
 
 
 @verb("doctor", HELP)
@@ -41,7 +42,7 @@ def command(as_json: bool) -> int:
 
 
 def findings() -> dict[str, Any]:
-    """What `--json` prints. Raises ContractError for rows that were asked for and are not there."""
+    """What `--json` prints. Raises ContractError or EngineError for what was asked for and is not there."""
     rows = report()
     return {
         "schema_version": 1,
@@ -54,6 +55,11 @@ def findings() -> dict[str, Any]:
             "vectors": rows.vectors,
             "asked_for": os.environ.get(VARIABLE) or None,
             "native_missing": rows.native_missing or None,
+        },
+        "exact_engine": {
+            "form": exact.chosen(),
+            "asked_for": os.environ.get(exact.VARIABLE) or None,
+            "native_missing": native.missing or None,
         },
         "packet_version": f"{VERSION_MAJOR}.{VERSION_MINOR}",
         "presets": list(preset_names()),
@@ -72,6 +78,11 @@ def _told(found: dict[str, Any]) -> str:
     if rows["native_missing"]:
         lines.append(f"          the native rows are missing: {rows['native_missing']}")
         lines.append("          install again with a C compiler to have them; every byte is the same without")
+    engine = found["exact_engine"]
+    asked = f", as {exact.VARIABLE} asks" if engine["asked_for"] else ""
+    lines.append(f"exact     the {engine['form']} form of the exact engine{asked}")
+    if engine["native_missing"]:
+        lines.append(f"          the native form is missing: {engine['native_missing']}; every tick is the same without")
     lines.append(f"packets   version {found['packet_version']}")
     lines.append(f"presets   {', '.join(found['presets'])}")
     lines.append("needs     " + ", ".join(f"{name} {version}" for name, version in found["needed"].items()))

@@ -21,6 +21,7 @@ CODES = {
     "BindingError": INVALID,
     "PacketFault": INVALID,
     "SpecError": INVALID,
+    "EngineError": INVALID,
     "SubmitError": INVALID,
     "CapabilityError": INVALID,
     "CensusError": INVALID,

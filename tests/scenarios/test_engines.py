@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 from tessbed.firmware_models.geometry import Geometry
-from tessbed.firmware_models.timed import _Draft, _Wanted, fields_that_plan, programs
+from tessbed.firmware_models.timed import _Draft, _Wanted, fields_that_plan, program
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.kernels.ev74.packet import decode
 from tessbed.scenarios import backends, exact
@@ -21,6 +21,7 @@ from tessbed.scenarios.toml_source import parse
 from tessbed.sim import clock
 from tessbed.sim.exact import simulate
 from tessbed.sim.spec import DeviceSpec, override
+from tessbed.sim.timing import Program
 from tests.contract.backends import plan_of
 from tests.geometries import random_geometries
 from tests.requests import request_of
@@ -108,7 +109,10 @@ def mutated(seed, changes=None):
     changes = random_device(rng)
     bands = [random_bands(rng) for _ in range(changes["workers"])]
     rig = build(body_of(bands), changes, trace=True, seed=seed)
-    events, timing = rig.run(), simulate(rig.device.spec, [timed(rig.device.spec, b) for b in bands], trace=True)
+    events, timing = (
+        rig.run(),
+        simulate(rig.device.spec, Program.of(timed(rig.device.spec, b) for b in bands), trace=True),
+    )
     return (events.device_ticks, events.digests) != (timing.device_ticks, timing.digests)
 
 
@@ -122,8 +126,8 @@ def test_arbitration_at_once_is_caught(monkeypatch) -> None:
 def test_verify_names_the_tick_and_fails(monkeypatch) -> None:
     """Where the engines part, the run fails with the first tick that differs, and its exit code is 1."""
 
-    def wrong(spec, programs, trace):
-        timing = simulate(spec, programs, trace=trace)
+    def wrong(spec, program, trace):
+        timing = simulate(spec, program, trace=trace)
         return attrs.evolve(timing, trace=tuple(m._replace(done=m.done + 1) for m in timing.trace))
 
     monkeypatch.setattr(exact, "simulate", wrong)
@@ -189,4 +193,4 @@ def test_only_fields_that_plan_change_a_launch() -> None:
             fields = Geometry.of(decode(encode_plan(plan, plan.op).bind(4096, 1 << 20).raw))
             drawn = [_Draft(s).draw(_Wanted(fields, 5, (), s)) for s in (spec, other)]
             assert drawn[0] == drawn[1]
-            assert programs(drawn[0], spec) == programs(drawn[1], spec)
+            assert program(drawn[0], spec) == program(drawn[1], spec)

@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from tessbed.sim.timing import Cost, Run, TimedBand
+from tessbed.sim.timing import Cost, Program, Run, TimedBand
 from tessbed.sim.transfer import Descriptor, Fold, fold_chain, fold_read
 from tests.sim.rig import DATA
 
@@ -79,19 +79,15 @@ def body_of(programs: list[Bands]) -> Any:
     return body
 
 
-def timed(spec: Any, bands: Bands) -> list[Run]:
+def timed(spec: Any, bands: Bands) -> list[TimedBand]:
     """The bands for the exact engine."""
     return [
-        Run(
-            (
-                TimedBand(
-                    tuple(tuple(cost(fold_read(spec, d)) for d in group) for group in groups),
-                    ticks,
-                    ordered,
-                    (cost(fold_chain(spec, chain)),),
-                    len(chain),
-                ),
-            )
+        TimedBand(
+            tuple(tuple(cost(fold_read(spec, d)) for d in group) for group in groups),
+            ticks,
+            ordered,
+            (cost(fold_chain(spec, chain)),),
+            len(chain),
         )
         for groups, ticks, ordered, chain in bands
     ]
@@ -100,3 +96,17 @@ def timed(spec: Any, bands: Bands) -> list[Run]:
 def cost(fold: Fold) -> Cost:
     """What the exact engine keeps of a fold."""
     return Cost(fold.s, fold.m, fold.c)
+
+
+def random_launch(rng: random.Random, spec: Any) -> Program:
+    """A launch in which blocks of bands repeat, often the same one for all workers."""
+    blocks = [timed(spec, random_bands(rng)) for _ in range(3)]
+    table = tuple(band for block in blocks for band in block)
+    first = [sum(map(len, blocks[:number])) for number in range(3)]
+    runs = [tuple(range(at, at + len(block))) for at, block in zip(first, blocks, strict=True)]
+    taken = runs if rng.random() < 0.5 else [rng.choice(runs)]
+    workers = (
+        tuple(Run(rng.choice(taken), rng.choice([1, 5, 60, 200])) for _ in range(rng.randint(0, 3)))
+        for _ in range(spec.workers)
+    )
+    return Program(table, tuple(workers))

@@ -8,7 +8,7 @@ from tessbed.sim.device import Device, Submission
 from tessbed.sim.limits import PAGE_BYTES
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import JobStats
-from tessbed.sim.timing import Cost, Run, TimedBand
+from tessbed.sim.timing import Cost, Program, TimedBand
 from tessbed.sim.transfer import Fold, fold_chain, fold_read
 from tests.sim.rig import BodyFirmware
 from tests.yardstick.work import Memory, Work
@@ -25,9 +25,9 @@ def run_reference(work: Work, memory: Memory, *, moves: bool, checks: bool = Fal
     return device.run(device.submit(Submission(page, 16, page + 64, 1, len(work.programs))))
 
 
-def timed(work: Work) -> list[list[Run]]:
-    """The programs for the exact engine."""
-    return [[Run((band,)) for band in _timed(work.spec, program)] for program in work.programs]
+def timed(work: Work) -> Program:
+    """The program for the exact engine."""
+    return Program.of(_timed(work.spec, bands) for bands in work.programs)
 
 
 def _timed(spec: DeviceSpec, bands: list[Band]) -> list[TimedBand]:

@@ -1,0 +1,6 @@
+"""The recurrence in C; `native` is its only caller."""
+
+def count(
+    spec: object, costs: object, groups: object, bands: object, order: object, runs: object, spans: object, /
+) -> tuple[bytes, bytes]:
+    """The figures of a launch and its moments, as 64-bit integers. MemoryError; an interrupt ends it."""

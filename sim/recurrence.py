@@ -235,9 +235,8 @@ class Recurrence:
         idle_at, flying, allowed, latency = line.idle_at, line.flying, line.credits, line.latency
         port = self.port_free[line.port]
         trace = self.trace if self.tracing else None
-        sums = walker.sums[line.kind]
-        transfer = sums.transfers
-        busy = grants = ends = weighted = 0
+        first, before, peak = index, seq - index, line.peak
+        busy = grants = ends = fallen = 0
         while True:
             s, m, c = costs[index]
             start = now + s
@@ -247,41 +246,44 @@ class Recurrence:
             busy += m
             end = start + c
             heapreplace(idle_at, end)
-            while flying and flying[0] <= now:
-                heappop(flying)
-            heappush(flying, end + latency)
+            if flying and flying[0] <= now:
+                heapreplace(flying, end + latency)
+                while flying[0] <= now:
+                    heappop(flying)
+            else:
+                heappush(flying, end + latency)
             in_flight = len(flying)
-            if in_flight > line.peak:
-                line.peak = in_flight
-            transfer += 1
+            if in_flight > peak:
+                peak = in_flight
             grants += now
             ends += end
-            weighted += transfer * end
+            fallen += ends
             if end > latest:
                 latest = end
             if trace is not None:
-                trace.append(Moment(worker, seq, arrival, number, now, start, end, end + latency))
+                trace.append(Moment(worker, before + index, arrival, number, now, start, end, end + latency))
             index += 1
-            seq += 1
             if index == stop:
                 break
             tick = idle_at[0]
             if in_flight >= allowed and flying[0] > tick:
                 tick = flying[0]
             if tick > now:
-                if tick >= limit[0] and (tick, arrival, worker, seq, number) > limit:
+                if tick >= limit[0] and (tick, arrival, worker, before + index, number) > limit:
                     break
                 now = tick
-            elif now == limit[0] and (now, arrival, worker, seq, number) > limit:
+            elif now == limit[0] and (now, arrival, worker, before + index, number) > limit:
                 break
         self.port_free[line.port] = port
         self.port_busy[line.port] += busy
-        sums.transfers = transfer
+        line.peak = peak
+        sums = walker.sums[line.kind]
+        sums.transfers += index - first
         sums.grants += grants
         sums.ends += ends
-        sums.weighted += weighted
+        sums.weighted += (sums.transfers + 1) * ends - fallen
         self.now = now
-        request[2], request[4], request[5] = seq, index, latest
+        request[2], request[4], request[5] = before + index, index, latest
         if self.in_turn:
             line.pointer = worker + 1
         if index == len(costs):

@@ -1,26 +1,34 @@
 """How fast the engines are beside the yardstick: `python -m tests.bench_engines [--rounds N] [--json] [CASE ...]`.
 
 In every round each contender runs once, one after the other; times are CPU time, rates and ratios medians over rounds.
-A tile job is one band: its reads, its packing, its drain. Bands are made beforehand.
+A tile job is one band: its reads, its packing, its drain. Bands are made beforehand. The exact engine runs in both of
+its forms, and walks every band: only the grids at the end, of equal tiles, let it jump.
 """
 
 import argparse
 import gc
 import json
+import os
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
 import attrs
 
-from tessbed.sim.exact import simulate
+from tessbed.sim import native
+from tessbed.sim.exact import VARIABLE, simulate
+from tessbed.sim.spec import DeviceSpec, override
+from tessbed.sim.timing import Cost, Program, Run, TimedBand, Timing
 from tests.yardstick.plain import run_plain
 from tests.yardstick.reference import run_reference, timed
 from tests.yardstick.work import Memory, Work, catalogue, single_rows, uniform
 
 Contender = Callable[[], Any]
 CATALOGUE = ("yolov8n-heads-bf16", "yolov8n-image", "chroma", "superpoint", "strided-outputs", "oversized-pitch")
+FORMS = {"python": "exact, Python"} | ({} if native.missing else {"native": "exact, C"})
+GRIDS = (10_000, 1_000_000, 10_000_000)
 YARDSTICKS = {"plain": "simpy", "plain, data": "simpy, data"}
 ENOUGH_TRANSFERS = 2000
 
@@ -36,17 +44,47 @@ class Result:
     times_plain: dict[str, float]
 
 
+@attrs.frozen
+class Grid:
+    """A uniform grid, and the milliseconds that each form of the exact engine takes for it."""
+
+    workers: int
+    tiles: int
+    ms: dict[str, float]
+
+
 def contenders(work: Work, memory: Memory) -> dict[str, Contender]:
     """Ticks alone, then ticks and data; the last as a scenario runs it, with the checks of order."""
-    programs = timed(work)
+    program = timed(work)
     return {
         "plain": lambda: run_plain(work, memory, moves=False),
         "simpy": lambda: run_reference(work, memory, moves=False),
-        "exact": lambda: simulate(work.spec, programs),
+        **{name: partial(in_form, form, work.spec, program) for form, name in FORMS.items()},
         "plain, data": lambda: run_plain(work, memory, moves=True),
         "simpy, data": lambda: run_reference(work, memory, moves=True),
         "simpy, data, checks": lambda: run_reference(work, memory, moves=True, checks=True),
     }
+
+
+def in_form(form: str, spec: DeviceSpec, program: Program) -> Timing:
+    """The exact engine in one of its forms."""
+    os.environ[VARIABLE] = form
+    return simulate(spec, program)
+
+
+def grids(workers: int, rounds: int) -> list[Grid]:
+    """Uniform grids of very different sizes: milliseconds by form, medians."""
+    spec = override(DeviceSpec(), {"workers": workers, "cores": workers})
+    band = TimedBand(((Cost(71, 16, 64),) * 8,), 400, False, (Cost(64, 128, 512),), 1)
+    found = []
+    for tiles in GRIDS:
+        program = Program((band,), tuple((Run((0,), len(range(w, tiles, workers))),) for w in range(workers)))
+        spent = {
+            name: median(_cpu_seconds(partial(in_form, form, spec, program), 10) for _ in range(rounds))
+            for form, name in FORMS.items()
+        }
+        found.append(Grid(workers, tiles, {name: 1000 * seconds for name, seconds in spent.items()}))
+    return found
 
 
 def measure(work: Work, rounds: int) -> Result:
@@ -93,6 +131,15 @@ def table(results: list[Result]) -> str:
     return "\n".join(lines)
 
 
+def grid_table(found: list[Grid]) -> str:
+    """Milliseconds a grid."""
+    lines = [f"{'ms for a uniform grid':32} {'tiles':>10} " + " ".join(f"{name:>14}" for name in FORMS.values())]
+    for grid in found:
+        cells = " ".join(f"{ms:14.3f}" for ms in grid.ms.values())
+        lines.append(f"{f'W={grid.workers}, 8 reads + 1 drain a band':32} {grid.tiles:10} {cells}")
+    return "\n".join(lines)
+
+
 def _times(result: Result, name: str) -> str:
     return f" ({result.times_plain[name]:.1f}x)" if name in result.times_plain else ""
 
@@ -111,10 +158,13 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     results = [measure(work, options.rounds) for work in cases(options.cases)]
+    uniform_grids = [] if options.cases else [grid for workers in (1, 4, 16) for grid in grids(workers, options.rounds)]
     if options.json:
-        print(json.dumps([attrs.asdict(result) for result in results], indent=2))
+        told = {"cases": [attrs.asdict(r) for r in results], "grids": [attrs.asdict(g) for g in uniform_grids]}
+        print(json.dumps(told, indent=2))
     else:
         print(table(results) if results else "no such case")
+        print(*([grid_table(uniform_grids)] if uniform_grids else []))
 
 
 if __name__ == "__main__":

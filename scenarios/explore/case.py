@@ -12,7 +12,7 @@ import numpy as np
 from tessbed.firmware_models.image import FirmwareImage
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.scenarios.backends import Bytes
-from tessbed.scenarios.explore.choices import OtherOrder
+from tessbed.scenarios.explore.blame import is_firmwares
 from tessbed.scenarios.model import Geometry, Job
 from tessbed.scenarios.oracle import expected_output, golden_bytes
 from tessbed.scenarios.run import oracle_case
@@ -79,7 +79,10 @@ class Bench:
         self.packet = encode_plan(plan, plan.op).bind(first, second).raw
 
     def run(self, choose: Choose, checker: Checker | None = None, *, recording: bool = False) -> Ran:
-        """Run the case in the order that `choose` makes of it. Without a checker, only bytes are judged."""
+        """Run the case in the order that `choose` makes of it. Without a checker, only bytes are judged.
+
+        Raises what `choose` raises, and any failure of the harness itself.
+        """
         case, watch = self.case, checker or Checker("off")
         self.output[:] = case.prefill
         check = watch.job(self, 0, case.spec.write_unit_bytes)
@@ -91,13 +94,13 @@ class Bench:
         return Ran(stage, tuple(str(finding) for finding in watch.findings), wrong, trouble)
 
     def _enter(self, job: Any) -> str | None:
-        """Run firmware entry to its end; what went wrong, or None. Firmware under test may fail in any way."""
+        """Run firmware entry to its end; what went wrong, or None. What is no trouble of the firmware's is raised."""
         try:
             for _ in self._image.entry(job):
                 raise HazardError("firmware waits for something that has no order")
-        except OtherOrder:
-            raise
         except Exception as error:
+            if not is_firmwares(error):
+                raise
             return f"{type(error).__name__}: {error}"
         return None
 

@@ -1,17 +1,19 @@
 """Exits: runs one verb and turns whatever ends it into an exit code and words for a person.
 
 0 ok; 1 a check failed; 2 usage or invalid input; 3 a simulated fault, loss or hang that nobody expected; 4 a hazard or
-a lifetime violation; 130 interrupted; 141 the reader of our output went away.
+a lifetime violation; 70 tessbed itself failed, which is no verdict; 130 interrupted; 141 the reader of our output went
+away.
 """
 
 import os
 import sys
+import traceback
 from importlib import import_module
 from typing import Any
 
 import click
 
-OK, FAILED, INVALID, FAULT, HAZARD, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 4, 130, 141
+OK, FAILED, INVALID, FAULT, HAZARD, BUG, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 4, 70, 130, 141
 
 # Errors that reach a person, by name: naming their modules here would import them all for every verb.
 CODES = {
@@ -39,6 +41,8 @@ CODES = {
     "StateError": HAZARD,
 }
 
+OUR_BUG = "error: tessbed itself failed, as told above: a bug of ours, and no verdict on what it was asked about"
+
 
 def call(module: str, name: str, arguments: list[str]) -> int:
     """Run the `command` of a verb's module; returns the exit code. Any error that is not in CODES is a bug of ours."""
@@ -65,9 +69,9 @@ def call(module: str, name: str, arguments: list[str]) -> int:
     except Exception as error:
         code = code_of(error)
         if code is None:
-            raise
-        print(words(error), file=sys.stderr)
-        return code
+            traceback.print_exception(error)
+        print(words(error) if code else OUR_BUG, file=sys.stderr)
+        return code or BUG
 
 
 def code_of(error: Exception) -> int | None:

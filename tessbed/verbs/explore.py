@@ -25,7 +25,8 @@ No tick decides an order here, only what must come before what; the checker judg
 {FEW_TRANSFERS} transfers are explored exhaustively: every order that can be told apart. A job that goes wrong is
 shrunk, and a token printed that replays the wrong order exactly. Inputs are the golden pattern.
 
-Exit code: 0 right in every order, 1 wrong in every order, 2 invalid input, 4 a hazard."""
+Exit code: 0 right in every order, 1 wrong in every order, 2 invalid input, 4 a hazard, 70 no finding: the exploration
+itself failed."""
 
 
 @verb("explore", HELP)

@@ -1,25 +1,50 @@
 """Exploring finds what order alone can spoil, shrinks it, and replays it; right firmware comes out clean."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
+from tessbed.cli import main
+from tessbed.firmware_models import bands
 from tessbed.kernels import ChannelStorage, Contiguous, DType, MlaCBlocked, MlaTiled, Op, Strided
 from tessbed.scenarios.explore import choices, token
-from tessbed.scenarios.explore.case import Bench, Case
+from tessbed.scenarios.explore.case import Bench, Case, Ran
 from tessbed.scenarios.explore.report import Explored, document, unsafe
 from tessbed.scenarios.explore.search import explore
 from tessbed.scenarios.explore.shrink import shrink, smaller_cases
 from tessbed.scenarios.model import Geometry
+from tessbed.sim import orders
 from tessbed.sim.spec import DeviceSpec, override
+from tessbed.sim.untimed import UntimedWorker
 from tests import oracle
 from tests.firmware_models.mutants import MUTANTS, Mutant
 from tests.geometries import random_geometries
 
 SPOILING = [mutant for mutant in MUTANTS if mutant.corrupts]
 BY_NAME = {mutant.name: mutant for mutant in MUTANTS}
+
+
+ROWS = """\
+name = "rows"
+[[jobs]]
+name = "rows"
+op = "detess"
+dtype = "int8"
+shape = [24, 20, 5]
+tiled = { axes = [-1, 0, 1, 2], tile = [1, 3, 20, 5] }
+input = { pattern = "golden" }
+"""
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str, str]:
+    """How `tessbed explore` ends: exit code, stdout, stderr."""
+    with pytest.raises(SystemExit) as ended:
+        main(["explore", *arguments])
+    return ended.value.code, *capsys.readouterr()
 
 
 def case_of(geometry: oracle.Geometry, **changes: object) -> Case:
@@ -148,40 +173,95 @@ def test_smaller_cases_are_smaller() -> None:
     assert len(steps) > 6
 
 
+def test_an_order_left_out_is_no_wrong_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the exhaustive search does not run again counts neither as run nor as spoilt."""
+    ran: list[Ran] = []
+    run = Bench.run
+
+    def noted(self: Bench, *arguments: object, **options: object) -> Ran:
+        ran.append(run(self, *arguments, **options))  # pyright: ignore[reportArgumentType]
+        return ran[-1]
+
+    monkeypatch.setattr(Bench, "run", noted)
+    rows = oracle.Geometry("detess", (4, 10, 3), "int8", (-1, 0, 1, 2), (1, 2, 10, 3))
+    with BY_NAME["even row split"].applied():
+        found = explore(case_of(rows, workers=2), 9, 1)
+    assert found.mode == "exhaustive"
+    assert found.spoilt == sum(one.wrong is not None for one in ran)
+    assert 0 < found.spoilt < found.orders == len(ran) - 1
+
+
+def failing(*_: object, **__: object) -> None:
+    """A call that is wrong in itself."""
+    raise TypeError("got what nobody expects")
+
+
+def firmware_that_fails(worker: object, program: object) -> Iterator[object]:
+    """A worker loop with a crash of its own."""
+    yield from ()
+    failing()
+
+
+def firmware_that_asks_wrongly(worker: UntimedWorker, program: object) -> Iterator[object]:
+    """A worker loop that misuses the device model."""
+    yield from worker.gather([])
+
+
+BROKEN = [
+    ("firmware crashes", bands, "run_bands", firmware_that_fails, 1),
+    ("firmware misuses the device", bands, "run_bands", firmware_that_asks_wrongly, 1),
+    ("the stage fails", orders, "cost_table", lambda spec: None, 70),
+    ("the order fails", choices, "Random", lambda seed: None, 70),
+    ("the comparison fails", np, "flatnonzero", failing, 70),
+]
+
+
+@pytest.mark.parametrize(("owner", "name", "bug", "code"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
+def test_a_failure_of_ours_is_no_finding(
+    owner: object,
+    name: str,
+    bug: object,
+    code: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Firmware may fail in any way; when what runs it fails, there is a traceback and no verdict."""
+    file = tmp_path / "rows.toml"
+    file.write_text(ROWS, encoding="utf-8")
+    monkeypatch.setattr(owner, name, bug)
+    ended, out, err = said(capsys, str(file), "--orders", "10")
+    assert ended == code
+    assert ("Traceback" in err, out == "") == (code == 70, code == 70)
+    assert ("no verdict" in err) == (code == 70)
+
+
 def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`tessbed explore` exits 0 on right firmware, 4 on a hazard with a token, and replays that token."""
-    from tessbed.cli import main
 
-    def said(*arguments: str) -> tuple[object, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(["explore", *arguments])
-        streams = capsys.readouterr()
-        return ended.value.code, streams.out, streams.err
+    def told(*arguments: str) -> tuple[object, str, str]:
+        return said(capsys, *arguments)
 
     file = tmp_path / "rows.toml"
-    file.write_text(
-        'name = "rows"\n[[jobs]]\nname = "rows"\nop = "detess"\ndtype = "int8"\nshape = [24, 20, 5]\n'
-        'tiled = { axes = [-1, 0, 1, 2], tile = [1, 3, 20, 5] }\ninput = { pattern = "golden" }\n',
-        encoding="utf-8",
-    )
-    code, out, _ = said(str(file), "--orders", "10")
+    file.write_text(ROWS, encoding="utf-8")
+    code, out, _ = told(str(file), "--orders", "10")
     assert code == 0
     assert "seeded" in out
     assert out.splitlines()[-1] == "ok: 10 orders of 1 job, every byte right, nothing unordered"
     with BY_NAME["even row split"].applied():
-        code, out, _ = said(str(file), "--orders", "10", "--json")
+        code, out, _ = told(str(file), "--orders", "10", "--json")
         assert code == 4
         (job,) = json.loads(out)["jobs"]
         assert job["findings"]
         assert job["spoilt"] > 0
-        code, text, _ = said("--replay", job["replay"])
+        code, text, _ = told("--replay", job["replay"])
         assert code == 4
         assert job["smallest"]["failure"]["order"] in text
         assert job["smallest"]["failure"]["what"] in text
-        code, text, _ = said(str(file), "--orders", "10")
+        code, text, _ = told(str(file), "--orders", "10")
         assert code == 4
         assert f"again: tessbed explore --replay {job['replay']}" in text
-    assert said("--replay", "nonsense")[0] == 2
-    code, _, err = said()
+    assert told("--replay", "nonsense")[0] == 2
+    code, _, err = told()
     assert code == 2
     assert "missing SCENARIO" in err

@@ -10,7 +10,7 @@ from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.study.account import account, utilisation
 from tessbed.scenarios.study.bound import Bound, bounds
 from tessbed.scenarios.study.explain import bar
-from tessbed.scenarios.study.measure import Measured, measure, on_device
+from tessbed.scenarios.study.measure import Measured, Measurement, measure, on_device, provenance
 from tessbed.scenarios.text_table import aligned
 
 SPARKS = "▁▂▃▄▅▆▇█"
@@ -42,11 +42,15 @@ class Stretch:
     reason: str
 
 
-def curve(scenario: Scenario, job: int, most: int, engine: str) -> list[Point]:
-    """The points of one job for 1 to `most` workers."""
+def runs(scenario: Scenario, job: int, most: int, engine: str) -> list[Measurement]:
+    """One job alone with 1 to `most` workers."""
     alone = attrs.evolve(scenario, jobs=(attrs.evolve(scenario.jobs[job], workers=None),))
-    found = [measure(on_device(alone, workers=count), engine).jobs[0] for count in range(1, most + 1)]
-    return [Point(count, measured, bounds(measured)[0]) for count, measured in enumerate(found, 1)]
+    return [measure(on_device(alone, workers=count), engine) for count in range(1, most + 1)]
+
+
+def curve(found: Sequence[Measurement]) -> list[Point]:
+    """The points of such runs, none of which failed."""
+    return [Point(count, run.jobs[0], bounds(run.jobs[0])[0]) for count, run in enumerate(found, 1)]
 
 
 def knee(points: Sequence[Point], percent: float) -> int:
@@ -118,31 +122,38 @@ def difference(before: Measured, after: Measured) -> Counter[str]:
 
 
 def document(scenario: Scenario, most: int, percent: float, engine: str) -> dict[str, Any]:
-    """The advice for every job."""
-    jobs = []
-    for index, job in enumerate(scenario.jobs):
-        points = curve(scenario, index, most, engine)
-        jobs.append(
+    """The advice for every job; one that fails with any number of workers is left out and named."""
+    found = [runs(scenario, index, most, engine) for index in range(len(scenario.jobs))]
+    curves = [curve(job) for job in found if not any(run.failed for run in job)]
+    return {
+        "schema_version": 1,
+        "name": scenario.name,
+        **provenance(*(run for job in found for run in job)),
+        "percent": percent,
+        "jobs": [_job_document(points, percent) for points in curves],
+    }
+
+
+def _job_document(points: Sequence[Point], percent: float) -> dict[str, Any]:
+    measured = points[0].measured
+    return {
+        "name": measured.job.name,
+        "cores": measured.spec.cores,
+        "knee": knee(points, percent),
+        "best": min(points, key=lambda point: (point.ticks, point.workers)).workers,
+        "fewest_within": within(points, percent),
+        "points": [
             {
-                "name": job.name,
-                "cores": scenario.device.cores,
-                "knee": knee(points, percent),
-                "best": min(points, key=lambda point: (point.ticks, point.workers)).workers,
-                "fewest_within": within(points, percent),
-                "points": [
-                    {
-                        "workers": point.workers,
-                        "device_ticks": point.ticks,
-                        "speedup": points[0].ticks / max(1, point.ticks),
-                        "bound_ticks": point.bound.ticks,
-                        "binding": point.bound.resource,
-                    }
-                    for point in points
-                ],
-                "stretches": [attrs.asdict(stretch) for stretch in stretches(points, percent)],
+                "workers": point.workers,
+                "device_ticks": point.ticks,
+                "speedup": points[0].ticks / max(1, point.ticks),
+                "bound_ticks": point.bound.ticks,
+                "binding": point.bound.resource,
             }
-        )
-    return {"schema_version": 1, "name": scenario.name, "percent": percent, "jobs": jobs}
+            for point in points
+        ],
+        "stretches": [attrs.asdict(stretch) for stretch in stretches(points, percent)],
+    }
 
 
 def lines(told: dict[str, Any]) -> Iterator[str]:

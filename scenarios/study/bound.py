@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from tessbed.firmware_models.timed import Outline, outline, program
-from tessbed.scenarios.study.measure import Measured, Measurement
+from tessbed.scenarios.study.measure import Measured, Measurement, provenance
 from tessbed.scenarios.text_table import aligned
 from tessbed.sim.pool import KINDS
 from tessbed.sim.spec import DeviceSpec
@@ -185,7 +185,7 @@ def document(measurement: Measurement) -> dict[str, Any]:
     return {
         "schema_version": 1,
         "name": measurement.scenario.name,
-        "engine": measurement.engine,
+        **provenance(measurement),
         "jobs": [_job_document(measured, bounds(measured)) for measured in measurement.jobs],
     }
 

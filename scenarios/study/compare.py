@@ -13,7 +13,7 @@ from typing import Any
 from tessbed.scenarios.library import load
 from tessbed.scenarios.study.account import Term, account
 from tessbed.scenarios.study.explain import bar
-from tessbed.scenarios.study.measure import Measurement, measure
+from tessbed.scenarios.study.measure import Measurement, measure, provenance, whole
 from tessbed.scenarios.text_table import aligned
 
 ANY_INPUT = 'jobs.*.input={pattern="golden"}'
@@ -21,11 +21,11 @@ ANY_INPUT = 'jobs.*.input={pattern="golden"}'
 
 
 def opened(name: str, settings: Sequence[str], engine: str) -> Measurement:
-    """The measurement of a run folder or a scenario."""
+    """The measurement of a run folder or a scenario. Raises ScenarioError where a job fails."""
     folder = Path(name)
     if (folder / "scenario.toml").is_file():
-        return measure(load(str(folder / "scenario.toml"), [ANY_INPUT, *settings]), engine)
-    return measure(load(name, settings), engine)
+        return whole(measure(load(str(folder / "scenario.toml"), [ANY_INPUT, *settings]), engine))
+    return whole(measure(load(name, settings), engine))
 
 
 def stale(name: str, measured: Measurement) -> str | None:
@@ -81,8 +81,8 @@ def document(names: tuple[str, str], before: Measurement, after: Measurement) ->
     jobs = difference(before, after)
     return {
         "schema_version": 1,
-        "before": {"run": names[0], "device_ticks": before.device_ticks},
-        "after": {"run": names[1], "device_ticks": after.device_ticks},
+        "before": {"run": names[0], **provenance(before), "device_ticks": before.device_ticks},
+        "after": {"run": names[1], **provenance(after), "device_ticks": after.device_ticks},
         "difference_ticks": after.device_ticks - before.device_ticks,
         "jobs": jobs,
     }

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tessbed.scenarios.study.account import account, utilisation
-from tessbed.scenarios.study.measure import Measurement
+from tessbed.scenarios.study.measure import Measurement, provenance
 from tessbed.scenarios.text_table import aligned
 
 SCHEMA_VERSION = 1
@@ -16,7 +16,7 @@ def document(measurement: Measurement) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "name": measurement.scenario.name,
-        "engine": measurement.engine,
+        **provenance(measurement),
         "kind": "account",
         "device_ticks": measurement.device_ticks,
         "jobs": [

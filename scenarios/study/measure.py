@@ -8,7 +8,7 @@ from tessbed.firmware_models.geometry import Geometry
 from tessbed.kernels.ev74.packet import decode
 from tessbed.scenarios.model import Job, Scenario
 from tessbed.scenarios.problems import Place, Problem, ScenarioError
-from tessbed.scenarios.run import run
+from tessbed.scenarios.run import Outcome, run
 from tessbed.sim.spec import DeviceSpec, override
 from tessbed.sim.stats import JobStats
 
@@ -25,11 +25,20 @@ class Measured:
 
 
 @attrs.frozen
+class Failed:
+    """A job without ticks to study, and why."""
+
+    name: str
+    text: str
+
+
+@attrs.frozen
 class Measurement:
     """All jobs of a scenario. `engine` is what ran, `instead` why it is not the one that was asked for."""
 
     scenario: Scenario
     jobs: tuple[Measured, ...]
+    failed: tuple[Failed, ...]
     engine: str
     instead: str | None
 
@@ -56,13 +65,39 @@ def studied(scenario: Scenario) -> Scenario:
 
 
 def measure(scenario: Scenario, engine: str = "exact", *, trace: bool = True) -> Measurement:
-    """Run the EV74 jobs; `trace` keeps every transfer. A job that failed is left out."""
+    """Run the EV74 jobs; `trace` keeps every transfer. What a job did until it failed is no subject of a study."""
     done = run(studied(scenario), engine=engine, trace=trace)
-    jobs = []
-    for entry in done.jobs:
-        ran = entry.outcomes[0].run
-        if ran is not None and ran.result is not None and ran.result.stats is not None:
-            geometry = Geometry.of(decode(ran.result.packet))
-            stats = ran.result.stats
-            jobs.append(Measured(entry.job, scenario.device, geometry, stats.workers_launched, stats))
-    return Measurement(scenario, tuple(jobs), done.engine, done.instead)
+    found = [_measured(entry.job, scenario.device, entry.outcomes[0]) for entry in done.jobs]
+    jobs = tuple(job for job in found if isinstance(job, Measured))
+    failed = tuple(job for job in found if isinstance(job, Failed))
+    return Measurement(scenario, jobs, failed, done.engine, done.instead)
+
+
+def provenance(*measurements: Measurement) -> dict[str, Any]:
+    """What a study's document says of its numbers: the engines that ran, why not the one asked for, jobs left out."""
+    engines = dict.fromkeys(measured.engine for measured in measurements)
+    failed = dict.fromkeys(job for measured in measurements for job in measured.failed)
+    return {
+        "engine": " and ".join(engines),
+        "instead": next((measured.instead for measured in measurements if measured.instead), None),
+        "failed": [attrs.asdict(job) for job in failed],
+    }
+
+
+def whole(measurement: Measurement) -> Measurement:
+    """The same. Raises ScenarioError where a job failed: what is summed over all jobs has no meaning then."""
+    if measurement.failed:
+        advice = "a study needs jobs that end: take away their faults and timeouts"
+        raise ScenarioError(
+            [Problem(Place(measurement.scenario.name), f"job {f.name} {f.text}; {advice}") for f in measurement.failed]
+        )
+    return measurement
+
+
+def _measured(job: Job, spec: DeviceSpec, outcome: Outcome) -> Measured | Failed:
+    if outcome.trouble or outcome.parted:
+        return Failed(job.name, f"ended in {outcome.trouble.status}" if outcome.trouble else outcome.parted or "")
+    result = outcome.run.result if outcome.run else None
+    if result is None or result.stats is None:
+        return Failed(job.name, "ended without statistics: the runtime found its record by looking")
+    return Measured(job, spec, Geometry.of(decode(result.packet)), result.stats.workers_launched, result.stats)

@@ -11,7 +11,7 @@ import attrs
 
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.study.knobs import STEPS, Knob, knobs
-from tessbed.scenarios.study.measure import measure, on_device
+from tessbed.scenarios.study.measure import Measurement, measure, on_device, provenance, whole
 from tessbed.scenarios.text_table import aligned
 from tessbed.sim.errors import SpecError
 
@@ -45,10 +45,10 @@ class Row:
 Progress = Callable[[str], None]
 
 
-def whatif(scenario: Scenario, engine: str, progress: Progress = lambda path: None) -> tuple[int, list[Row]]:
-    """The makespan as it is, and a row for each knob, the largest gain first."""
-    base = measure(scenario, engine, trace=False).device_ticks
-    rows = []
+def whatif(scenario: Scenario, engine: str, progress: Progress = lambda path: None) -> tuple[Measurement, list[Row]]:
+    """The run as it is, and a row for each knob, the largest gain first. Raises ScenarioError where a job fails."""
+    measured = whole(measure(scenario, engine, trace=False))
+    base, rows = measured.device_ticks, []
     for knob in knobs(scenario.device):
         progress(knob.path)
         known: dict[int, int] = {}
@@ -62,23 +62,26 @@ def whatif(scenario: Scenario, engine: str, progress: Progress = lambda path: No
             better = knob.better(value)
             cells[step] = Cell(value, known[value], known[value] > base if better else known[value] < base)
         rows.append(Row(knob, cells))
-    return base, sorted(rows, key=lambda row: (-row.gain(base), -row.swing(base)))
+    return measured, sorted(rows, key=lambda row: (-row.gain(base), -row.swing(base)))
 
 
 def _ticks(scenario: Scenario, knob: Knob, value: int, engine: str) -> int | None:
-    """The makespan with the knob at `value`; None where the device as a whole forbids it."""
+    """The makespan with the knob at `value`; None where the device as a whole forbids it, or a job fails there."""
     try:
         changed = on_device(scenario, **knob.changes(value))
     except SpecError:
         return None
-    return measure(changed, engine, trace=False).device_ticks
+    measured = measure(changed, engine, trace=False)
+    return None if measured.failed else measured.device_ticks
 
 
-def document(scenario: Scenario, base: int, rows: list[Row]) -> dict[str, Any]:
+def document(measured: Measurement, rows: list[Row]) -> dict[str, Any]:
     """All cells."""
+    base = measured.device_ticks
     return {
         "schema_version": 1,
-        "name": scenario.name,
+        "name": measured.scenario.name,
+        **provenance(measured),
         "device_ticks": base,
         "rows": [
             {

@@ -10,7 +10,7 @@ from tessbed.scenarios.study import advise
 from tessbed.scenarios.study.measure import studied
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, quiet_option, scenario_arguments
-from tessbed.verbs.study import engine_option, plot_option
+from tessbed.verbs.study import engine_option, plot_option, say_provenance
 
 HELP = """Print the makespan of each EV74 job of SCENARIO for every worker count, the knee of the curve, the fewest
 workers near the lower bound, and why each flat, falling or rising stretch is so."""
@@ -46,6 +46,7 @@ def command(
     """The advice on stdout."""
     scenario = studied(load(file, settings, seed))
     told = advise.document(scenario, max_workers, percent, engine)
+    say_provenance(told, engine, quiet=quiet)
     if plot is not None:
         from tessbed.scenarios.study.plot import curves
 

@@ -9,7 +9,7 @@ from tessbed.scenarios.study import bound
 from tessbed.scenarios.study.measure import measure
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, quiet_option, scenario_arguments
-from tessbed.verbs.study import engine_option, say_engine
+from tessbed.verbs.study import engine_option, say_provenance
 
 HELP = """Print lower bounds of the device ticks of each EV74 job of SCENARIO, the binding one, and the gap to it.
 
@@ -23,9 +23,8 @@ Each bound is certified: it holds for the bands that the firmware plans, whateve
 @quiet_option
 def command(file: str, settings: tuple[str, ...], seed: int | None, engine: str, as_json: bool, quiet: bool) -> None:
     """The bounds on stdout."""
-    measured = measure(load(file, settings, seed), engine)
-    say_engine(measured, engine, quiet=quiet)
-    told = bound.document(measured)
+    told = bound.document(measure(load(file, settings, seed), engine))
+    say_provenance(told, engine, quiet=quiet)
     if as_json:
         click.echo(json.dumps(told, indent=2))
         return

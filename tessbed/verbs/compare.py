@@ -7,7 +7,7 @@ import click
 from tessbed.scenarios.study import compare
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, quiet_option, say
-from tessbed.verbs.study import engine_option, say_engine
+from tessbed.verbs.study import engine_option, say_provenance
 
 HELP = """Compare RUN1 with RUN2, each a run folder (`tessbed run -o`) or a scenario: which terms of the accounts of
 the EV74 jobs make the difference. They sum to it. --set applies to both, --set2 to RUN2 alone."""
@@ -35,12 +35,12 @@ def command(
     """The comparison on stdout."""
     before = compare.opened(run1, settings, engine)
     after = compare.opened(run2, (*settings, *set2), engine)
-    for name, measured, changed in ((run1, before, settings), (run2, after, (*settings, *set2))):
-        say_engine(measured, engine, quiet=quiet)
-        text = None if changed else compare.stale(name, measured)
+    told = compare.document((run1, run2), before, after)
+    for side, measured, changed in (("before", before, settings), ("after", after, (*settings, *set2))):
+        say_provenance(told[side], engine, quiet=quiet)
+        text = None if changed else compare.stale(told[side]["run"], measured)
         if text:
             say(text, quiet=quiet)
-    told = compare.document((run1, run2), before, after)
     if as_json:
         click.echo(json.dumps(told, indent=2))
         return

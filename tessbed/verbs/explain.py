@@ -10,7 +10,7 @@ from tessbed.scenarios.study import explain
 from tessbed.scenarios.study.measure import measure
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, quiet_option, scenario_arguments
-from tessbed.verbs.study import engine_option, plot_option, say_engine
+from tessbed.verbs.study import engine_option, plot_option, say_provenance
 
 HELP = """Tell where every tick of each EV74 job of SCENARIO went: the resource, the reason, the class of tiles.
 
@@ -35,9 +35,8 @@ def command(
     quiet: bool,
 ) -> None:
     """The account on stdout."""
-    measured = measure(load(file, settings, seed), engine)
-    say_engine(measured, engine, quiet=quiet)
-    told = explain.document(measured)
+    told = explain.document(measure(load(file, settings, seed), engine))
+    say_provenance(told, engine, quiet=quiet)
     if plot is not None:
         from tessbed.scenarios.study.plot import stacked
 

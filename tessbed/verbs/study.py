@@ -1,11 +1,11 @@
 """Options that the studies share."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from tessbed.scenarios.engines import ENGINES
-from tessbed.scenarios.study.measure import Measurement
 from tessbed.verbs.options import say
 
 engine_option = click.option(
@@ -20,7 +20,10 @@ plot_option = click.option(
 )
 
 
-def say_engine(measured: Measurement, asked: str, *, quiet: bool) -> None:
-    """Say why another engine ran than was asked for, on stderr."""
-    if measured.instead:
-        say(f"engine {measured.engine}, not {asked}: {measured.instead}", quiet=quiet)
+def say_provenance(told: dict[str, Any], asked: str, *, quiet: bool) -> None:
+    """Say on stderr why another engine ran than was asked for, and which jobs a study leaves out."""
+    if told["instead"]:
+        alone = " alone" if " " in told["engine"] else ""
+        say(f"engine {told['engine']}, not {asked}{alone}: {told['instead']}", quiet=quiet)
+    for job in told.get("failed", ()):
+        say(f"job {job['name']} is left out: it {job['text']}", quiet=quiet)

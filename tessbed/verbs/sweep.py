@@ -2,7 +2,7 @@
 
 import json
 import sys
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,7 +16,7 @@ from tessbed.scenarios.study.sweep.farm import Farm
 from tessbed.scenarios.study.sweep.sweep import execute, open_store, plan
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, quiet_option, say
-from tessbed.verbs.study import engine_option, plot_option
+from tessbed.verbs.study import engine_option, plot_option, say_provenance
 
 HELP = """Time the EV74 jobs of SCENARIO for every combination of the varied keys.
 
@@ -56,29 +56,26 @@ def command(
     """The table on stdout."""
     for output in outputs:
         table.check_suffix(Path(output))
-    spanned = space.parse(varied)
-    planned = plan(file, settings, spanned, count, seed, engine)
-    hired = hiring(where, processes)
-    name = find(file).stem
+    spanned, name, began = space.parse(varied), find(file).stem, perf_counter()
     path = db or f"{name}.sweep.sqlite"
-    store = open_store(path)
-    began = perf_counter()
-    try:
-        with _watched(len(planned.points), quiet=quiet) as progress:
-            rows = table.flat(planned.points, execute(planned, store, Farm(hired.hire, hired.width), progress))
-    except KeyboardInterrupt:
-        say(f"interrupted; what is done is in {path}, the same command goes on", quiet=quiet)
-        raise
-    finally:
-        store.close()
-        hired.close()
+    with closing(hiring(where, processes)) as hired:
+        planned = plan(file, settings, spanned, count, seed, engine)
+        say(hired.note, quiet=quiet or not hired.note)
+        with closing(open_store(path)) as store, _watched(len(planned.points), quiet=quiet) as progress:
+            try:
+                found = execute(planned, store, Farm(hired.hire, hired.width, hired.deaths), progress)
+            except KeyboardInterrupt:
+                say(f"interrupted; what is done is in {path}, the same command goes on", quiet=quiet)
+                raise
+    rows, by = table.flat(planned.points, found), table.provenance(found)
     say(f"{len(rows):,} points in {perf_counter() - began:.1f} s; results in {path}", quiet=quiet)
+    say_provenance(by, engine, quiet=quiet)
     for output in outputs:
         table.WRITERS[Path(output).suffix](Path(output), rows)
     if plot is not None:
         _plot(plot, name, spanned, rows)
     if as_json:
-        click.echo(json.dumps({"schema_version": 1, "name": name, "rows": rows}, indent=2))
+        click.echo(json.dumps({"schema_version": 1, "name": name, **by, "rows": rows}, indent=2))
         return
     for line in table.lines(name, spanned, rows):
         click.echo(line)

@@ -13,7 +13,7 @@ from tessbed.scenarios.study.knobs import knobs
 from tessbed.scenarios.study.measure import studied
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, quiet_option, scenario_arguments
-from tessbed.verbs.study import engine_option
+from tessbed.verbs.study import engine_option, say_provenance
 
 HELP = """Re-run the EV74 jobs of SCENARIO with each parameter of the device one step down and up, halved, doubled and
 infinitely good (unlimited, or free). Ranked by what a better value saves; anomalies are flagged."""
@@ -32,7 +32,8 @@ def command(file: str, settings: tuple[str, ...], seed: int | None, engine: str,
     bar: Any = click.progressbar(length=total, file=sys.stderr) if shown else None
     with bar or nullcontext():
         base, rows = whatif.whatif(scenario, engine, lambda path: bar.update(1, path) if bar else None)
-    told = whatif.document(scenario, base, rows)
+    told = whatif.document(base, rows)
+    say_provenance(told, engine, quiet=quiet)
     if as_json:
         click.echo(json.dumps(told, indent=2))
         return

@@ -1,27 +1,34 @@
-"""Work that kills its process: what a farm must survive. In a module of its own, so that a process can import it."""
+"""Work that kills its process, or fails: what a farm must survive. In a module that a process can import."""
 
 import os
 from pathlib import Path
 
-from tessbed.scenarios.study.sweep.point import Batch, Row, run_batch
+from tessbed.scenarios.study.sweep.point import Batch, Result, run_batch
 
 FOLDER = "TESSBED_TEST_FOLDER"
 
 
-def once(batch: Batch) -> list[tuple[str, Row]]:
+def once(batch: Batch) -> list[Result]:
     """Dies the first time that it meets the batch of slots = 2 and workers = 2."""
     return _deadly(batch, forever=False)
 
 
-def always(batch: Batch) -> list[tuple[str, Row]]:
+def always(batch: Batch) -> list[Result]:
     """Dies whenever it meets that point."""
     return _deadly(batch, forever=True)
 
 
-def _deadly(batch: Batch, *, forever: bool) -> list[tuple[str, Row]]:
+def wrong(batch: Batch) -> list[Result]:
+    """Fails, and leaves a line for each time that it was asked."""
+    with (Path(os.environ[FOLDER]) / "asked").open("a") as file:
+        file.write("asked\n")
+    raise LookupError("a bug")
+
+
+def _deadly(batch: Batch, *, forever: bool) -> list[Result]:
     marker = Path(os.environ[FOLDER]) / "died"
-    point = (("device.workers", "2"), ("device.slots", "2"))
-    if any(changes == point for _, changes in batch.points) and (forever or not marker.exists()):
+    met = any((device.workers, device.slots) == (2, 2) for _, device in batch.points)
+    if met and (forever or not marker.exists()):
         marker.touch()
         os._exit(9)
     return run_batch(batch)

@@ -2,11 +2,15 @@
 
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 
 import pytest
 
+from tessbed.scenarios.problems import ScenarioError
+from tessbed.scenarios.study.sweep.executors import hiring
 from tests.scenarios.test_sweep import swept
 
 pytest.importorskip("distributed")
@@ -55,3 +59,27 @@ def test_a_cluster_that_loses_a_worker(cluster, tmp_path) -> None:
     assert swept(tmp_path / "there", VARIED, where=f"dask://{address}", progress=kill) == right
     assert workers[0].wait(10) == -signal.SIGKILL
     assert len(told) > 4
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("answer", "words"), [(None, "nothing came back within 3 s"), (b"\xff" * 64, "")])
+def test_an_address_where_no_scheduler_answers(answer, words) -> None:
+    """Somebody who is silent, or answers something else, is told from a scheduler, and nothing waits for him."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        talker = threading.Thread(target=_answer, args=(server, answer))
+        talker.start()
+        with pytest.raises(ScenarioError, match=f"no Dask scheduler answers at {address}: {words}"):
+            hiring(f"dask://{address}", None)
+        talker.join()
+
+
+def _answer(server, answer) -> None:
+    """Take both connections of a knock, and say `answer` or nothing until the other hangs up."""
+    for _ in range(2):
+        connection, _ = server.accept()
+        with connection:
+            if answer:
+                connection.sendall(answer)
+            while connection.recv(4096):
+                pass

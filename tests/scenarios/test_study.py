@@ -7,8 +7,9 @@ import pytest
 
 from tessbed.scenarios.compose import compose
 from tessbed.scenarios.library import load
+from tessbed.scenarios.problems import ScenarioError
 from tessbed.scenarios.run import run
-from tessbed.scenarios.study import advise, compare, explain, whatif
+from tessbed.scenarios.study import advise, bound, compare, explain, whatif
 from tessbed.scenarios.study.account import account, utilisation
 from tessbed.scenarios.study.bound import PROOFS, bounds
 from tessbed.scenarios.study.knobs import knobs
@@ -41,8 +42,7 @@ def test_accounts_sum_and_bounds_hold(seed) -> None:
     for measured in random_measured(60, seed):
         assert sum(account(measured).values()) == measured.stats.device_ticks
         assert all(ticks > 0 for ticks in account(measured).values())
-        for bound in bounds(measured):
-            assert bound.ticks <= measured.stats.device_ticks, bound
+        assert all(found.ticks <= measured.stats.device_ticks for found in bounds(measured))
         assert all(0 <= part <= 1 for part in utilisation(measured).values())
 
 
@@ -63,14 +63,15 @@ def test_bounds_are_tight_where_one_thing_is_scarce() -> None:
 
 def test_every_bound_has_a_proof() -> None:
     """All resources of PROOFS turn up somewhere, and no other."""
-    seen = {bound.resource for measured in random_measured(20, 77) for bound in bounds(measured)}
+    seen = {found.resource for measured in random_measured(20, 77) for found in bounds(measured)}
     assert seen == set(PROOFS)
 
 
 def test_a_whatif_cell_is_an_independent_run() -> None:
     """Cells equal event-engine runs of the changed scenario; anomalies are exactly the cells that go the wrong way."""
     scenario = studied(load("strided-outputs", EV74))
-    base, rows = whatif.whatif(scenario, "exact")
+    measured, rows = whatif.whatif(scenario, "exact")
+    base = measured.device_ticks
     assert [row.knob.path for row in rows] != [knob.path for knob in knobs(scenario.device)]
     gains = [row.gain(base) for row in rows]
     assert gains == sorted(gains, reverse=True)
@@ -85,7 +86,7 @@ def test_a_whatif_cell_is_an_independent_run() -> None:
 def test_advice_on_a_known_curve() -> None:
     """The knee, the count within the bound and the stretches are those of the curve, by hand."""
     scenario = studied(load("chroma", EV74))
-    points = advise.curve(scenario, 0, 8, "exact")
+    points = advise.curve(advise.runs(scenario, 0, 8, "exact"))
     ticks = [measure(on_device(scenario, workers=w)).jobs[0].stats.device_ticks for w in range(1, 9)]
     assert [point.ticks for point in points] == ticks
     knee = advise.knee(points, 5)
@@ -122,6 +123,35 @@ def test_every_engine_gives_the_same_account(engine) -> None:
     told, other = (explain.document(measure(scenario, name)) for name in ("exact", engine))
     assert told["jobs"] == other["jobs"]
     assert other["engine"] == engine
+
+
+def test_a_job_that_fails_is_no_subject_of_a_study() -> None:
+    """Studies of each job name the failed ones and leave them out; studies of the whole refuse."""
+    scenario = studied(load("fault-lost-completion"))
+    for told in (
+        explain.document(measure(scenario)),
+        bound.document(measure(scenario)),
+        advise.document(scenario, 2, 5, "exact"),
+    ):
+        assert {job["name"]: job["text"] for job in told["failed"]} == {
+            "never heard of again": "ended in lost",
+            "found by looking": "ended without statistics: the runtime found its record by looking",
+        }
+        assert [job["name"] for job in told["jobs"]] == ["after the reset"]
+        assert "simpy" in told["engine"]
+        assert told["instead"] == "job never heard of again has faults, which only the event engine knows"
+    with pytest.raises(ScenarioError, match="job never heard of again ended in lost; a study needs jobs that end"):
+        whatif.whatif(scenario, "exact")
+    with pytest.raises(ScenarioError, match="a study needs jobs that end"):
+        compare.opened("fault-lost-completion", [], "exact")
+
+
+def test_engines_that_part_give_no_ticks(monkeypatch) -> None:
+    """`--engine verify` takes no job for measured on which the engines differ."""
+    monkeypatch.setattr("tessbed.scenarios.run.difference", lambda events, exact: "the engines part at tick 7")
+    measured = measure(load("documents-2x17", EV74), "verify")
+    assert measured.jobs == ()
+    assert {job.text for job in measured.failed} == {"the engines part at tick 7"}
 
 
 def test_lines_for_people_say_what_they_are() -> None:

@@ -8,17 +8,21 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 
 from tessbed.scenarios.library import load
 from tessbed.scenarios.problems import ScenarioError
 from tessbed.scenarios.run import run
-from tessbed.scenarios.study.measure import studied
-from tessbed.scenarios.study.sweep import space, table
-from tessbed.scenarios.study.sweep.executors import hiring
+from tessbed.scenarios.study.knobs import knobs
+from tessbed.scenarios.study.measure import measure, studied
+from tessbed.scenarios.study.sweep import point, resolve, space, table
+from tessbed.scenarios.study.sweep.executors import Here, hiring
 from tessbed.scenarios.study.sweep.farm import Farm
 from tessbed.scenarios.study.sweep.sweep import execute, open_store, plan
+from tessbed.sim.errors import SpecError
+from tessbed.sim.spec import DeviceSpec, override
 from tests.scenarios import deadly
 
 VARIED = ("device.workers=1..4", "device.slots=1,2,3")
@@ -30,7 +34,7 @@ def swept(tmp_path, varied=VARIED, where="here", name="documents-2x17", **option
     planned = plan(name, ["jobs.*.backend=ev74"], spanned, options.get("count"), 0, options.get("engine", "exact"))
     hired = hiring(where, 2)
     store = open_store(str(tmp_path / "results.sqlite"))
-    farm = Farm(hired.hire, hired.width, **({"work": options["work"]} if "work" in options else {}))
+    farm = Farm(hired.hire, hired.width, hired.deaths, **({"work": options["work"]} if "work" in options else {}))
     rows = execute(planned, store, farm, options.get("progress", lambda done: None))
     store.close()
     hired.close()
@@ -148,6 +152,94 @@ def test_a_dead_worker_costs_its_point_one_retry(tmp_path, monkeypatch) -> None:
     assert [row for n, row in enumerate(rows) if n not in bad] == [row for n, row in enumerate(right) if n not in bad]
 
 
+@pytest.mark.parametrize("where", ["here", "processes"])
+def test_an_exception_of_the_work_is_no_death(tmp_path, monkeypatch, where) -> None:
+    """It is not tried again: the rows of its batch say what it was, and are not kept."""
+    monkeypatch.setenv(deadly.FOLDER, str(tmp_path))
+    rows = swept(tmp_path, where=where, work=deadly.wrong)
+    assert {row["error"] for row in rows} == {"LookupError: a bug"}
+    assert (tmp_path / "asked").read_text() == "asked\n"
+    assert {row["error"] for row in swept(tmp_path)} == {""}
+
+
+def test_a_bug_in_one_point_is_its_row(tmp_path, monkeypatch) -> None:
+    """The others have their results; the point is run once, and again by the next sweep."""
+
+    def buggy(scenario, engine, *, trace):
+        asked.append((scenario.device.workers, scenario.device.slots))
+        if asked[-1] == (2, 2):
+            raise ZeroDivisionError("a bug")
+        return measure(scenario, engine, trace=trace)
+
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(point, "measure", buggy)
+    bad = [row for row in swept(tmp_path) if row["error"]]
+    assert [(row["device.workers"], row["device.slots"], row["error"]) for row in bad] == [
+        (2, 2, "ZeroDivisionError: a bug")
+    ]
+    assert len(asked) == 12
+    swept(tmp_path)
+    assert asked[12:] == [(2, 2)]
+
+
+def test_a_job_that_fails_gives_its_point_no_result(tmp_path) -> None:
+    """Ticks until a fault are no makespan: the row names the job, and the rows say which engine ran, and why."""
+    spanned = space.parse(["device.workers=1,4"])
+    planned = plan("fault-dma-error", [], spanned, None, 0, "exact")
+    with closing(open_store(str(tmp_path / "r.sqlite"))) as store:
+        found = execute(planned, store, Farm(Here, 1))
+    rows = table.flat(planned.points, found)
+    assert [row["error"] for row in rows] == ["", "job struck ended in dma_error"]
+    assert table.provenance(found) == {
+        "engine": "simpy",
+        "instead": "job struck has faults, which only the event engine knows",
+    }
+    assert "  1 of them: job struck ended in dma_error" in list(table.lines("x", spanned, rows))
+
+
+def test_settings_change_the_device_as_its_own_override_does() -> None:
+    """The quick way to a device takes and refuses the same values, in the same words."""
+    spec = DeviceSpec()
+    assert resolve.changed(spec, [("device.core_ids", "[3, 2, 1, 0]"), ("device.dma.outstanding", "7")]) == override(
+        spec, {"core_ids": [3, 2, 1, 0], "dma": {"outstanding": 7}}
+    )
+    for changes in (
+        {"workers": 0},
+        {"dma": 5},
+        {"dma": {"burst_bytes": 100}},
+        {"slots": 8, "scratch_bytes": 66048},
+        {"dna": {"outstanding": 7}},
+        {"dma": {"outstandin": 7}},
+        {"workers": {"x": 1}},
+        {"byte_strobes": 1},
+    ):
+        with pytest.raises(SpecError) as right:
+            override(spec, changes)
+        with pytest.raises(SpecError) as told:
+            resolve.changed(spec, list(_settings("device", changes)))
+        assert str(told.value) == str(right.value)
+
+
+def _settings(prefix, changes):
+    for name, value in changes.items():
+        if isinstance(value, dict):
+            yield from _settings(f"{prefix}.{name}", value)
+        else:
+            yield f"{prefix}.{name}", str(value)
+
+
+def test_a_key_tells_every_field_of_the_device() -> None:
+    """Two devices that differ in any one parameter have different keys."""
+    spec = DeviceSpec()
+    keys = {resolve.key_of("digest", spec, "exact")}
+    changed = [override(spec, knob.changes(value)) for knob in knobs(spec) for value in list(knob.steps.values())[:1]]
+    changed += [
+        override(spec, change) for change in ({"clock_mhz": 7}, {"byte_strobes": True}, {"core_ids": [1, 0, 2, 3]})
+    ]
+    keys |= {resolve.key_of("digest", device, "exact") for device in changed}
+    assert len(keys) == 1 + len(changed) > 40
+
+
 def test_tables_hold_the_rows(tmp_path) -> None:
     """CSV, JSON lines and Parquet say the same."""
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -213,6 +305,7 @@ WRONG = [
     (["--executor", "moon"], "wanted here, processes or dask://HOST:PORT"),
     (["--db", "/dev/null/x"], "can not be used as a database of results"),
     (["--executor", "dask://127.0.0.1:1"], "no Dask scheduler answers at 127.0.0.1:1"),
+    (["--executor", "dask://127.0.0.1"], 'got "dask://127.0.0.1", wanted dask://HOST:PORT'),
 ]
 
 

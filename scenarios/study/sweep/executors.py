@@ -1,8 +1,9 @@
 """Executors: where the points of a sweep run: here, in processes of this machine, or on a Dask cluster."""
 
+import asyncio
 import os
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
@@ -11,6 +12,7 @@ import attrs
 from tessbed.scenarios.problems import Place, Problem, ScenarioError
 
 DASK = "dask://"
+PATIENCE_S = 3
 
 
 class Here(Executor):
@@ -28,11 +30,16 @@ class Here(Executor):
 
 @attrs.frozen
 class Hiring:
-    """How to get an executor, how many batches it can use at a time, and what to do when the sweep is over."""
+    """How to get an executor, how many batches it can use at a time, how it tells of a worker's death, how to end.
+
+    `note` is what a person should know before the wait.
+    """
 
     hire: Callable[[], Executor]
     width: int
+    deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
     close: Callable[[], None] = lambda: None
+    note: str = ""
 
 
 def hiring(where: str, processes: int | None) -> Hiring:
@@ -49,15 +56,37 @@ def hiring(where: str, processes: int | None) -> Hiring:
 
 def _dask(address: str) -> Hiring:
     try:
-        from distributed import Client  # pyright: ignore[reportMissingImports]
+        from distributed import Client, KilledWorker  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise _wrong("needs Dask: pip install 'tessbed[cluster]'") from None
-    try:
-        client: Any = Client(f"tcp://{address}", timeout=10, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise _wrong(f"no Dask scheduler answers at {address}: {error}") from None
+    _knock(address)
+    client: Any = Client(f"tcp://{address}", timeout=PATIENCE_S, set_as_default=False)
     cores = sum(client.ncores().values())
-    return Hiring(lambda: client.get_executor(pure=False, retries=1), max(2, 2 * cores), client.close)
+    note = "" if cores else f"the Dask scheduler at {address} has no workers yet: waiting for some"
+    return Hiring(lambda: client.get_executor(pure=False), max(2, 2 * cores), (KilledWorker,), client.close, note)
+
+
+def _knock(address: str) -> None:
+    """Raise ScenarioError within PATIENCE_S where no scheduler answers; a client of Dask would try for much longer."""
+    from distributed.comm.core import connect  # pyright: ignore[reportMissingImports]
+
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise _wrong(f'got "{DASK}{address}", wanted {DASK}HOST:PORT')
+
+    async def greet() -> None:
+        _, writer = await asyncio.open_connection(
+            host.strip("[]"), int(port)
+        )  # is refused at once, connect tries again
+        writer.close()
+        comm: Any = await connect(f"tcp://{address}", timeout=PATIENCE_S)
+        comm.abort()
+
+    try:
+        asyncio.run(asyncio.wait_for(greet(), PATIENCE_S))
+    except Exception as error:  # whatever a stranger's answer makes of Dask's reader
+        why = str(error) or f"nothing came back within {PATIENCE_S} s"
+        raise _wrong(f"no Dask scheduler answers at {address}: {why}") from None
 
 
 def _wrong(text: str) -> ScenarioError:

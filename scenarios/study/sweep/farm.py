@@ -2,7 +2,7 @@
 
 A pool of processes is broken as a whole when one of them dies, and does not say whose fault it was. So all points that
 were under way become suspects: each is tried once more, alone, in a new pool. One that breaks that as well is recorded
-as failed, and the sweep goes on.
+as failed, and the sweep goes on. An exception of the work is no death: it would come again, and is recorded at once.
 """
 
 from collections import deque
@@ -11,17 +11,19 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 
 import attrs
 
-from tessbed.scenarios.study.sweep.point import Batch, Row, failed, run_batch
-
-Result = tuple[str, Row]
+from tessbed.scenarios.study.sweep.point import Batch, Result, failed, run_batch
 
 
 @attrs.define(eq=False)
 class Farm:
-    """`hire` makes a fresh executor; `width` batches are under way at a time; `work` does one."""
+    """`hire` makes a fresh executor; `width` batches are under way at a time; `work` does one.
+
+    `deaths` are the exceptions by which the executor tells that a worker is gone.
+    """
 
     hire: Callable[[], Executor]
     width: int
+    deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
     work: Callable[[Batch], list[Result]] = run_batch
     _executor: Executor | None = attrs.field(default=None, init=False)
     _waiting: deque[Batch] = attrs.field(factory=deque, init=False)
@@ -65,8 +67,10 @@ class Farm:
         error = future.exception()
         if error is None:
             yield future.result()
+        elif not isinstance(error, self.deaths):
+            yield _all_failed(batch, f"{type(error).__name__}: {error}")
         elif suspect:
-            yield [(key, failed(f"failed twice: {error or type(error).__name__}")) for key, _ in batch.points]
+            yield _all_failed(batch, f"its worker died twice: {error or type(error).__name__}")
             self._dismiss()
         else:
             self._suspect(batch)
@@ -89,3 +93,7 @@ class Farm:
                 future.cancel()
             self._executor.shutdown(wait=False)
         self._executor = None
+
+
+def _all_failed(batch: Batch, text: str) -> list[Result]:
+    return [(key, failed(text, passing=True)) for key, _ in batch.points]

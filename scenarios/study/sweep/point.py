@@ -1,56 +1,56 @@
-"""Point: one configuration, from its settings to a row of results. What a process or a cluster's worker runs."""
+"""Point: one configuration, from its device to a row of results. What a process or a cluster's worker runs."""
 
-import hashlib
-import json
-import tomllib
 from collections.abc import Sequence
 from typing import Any
 
 import attrs
 
-from tessbed import __version__
-from tessbed.scenarios.model import Scenario, to_values
+from tessbed.kernels.errors import BindingError, NotRepresentable
+from tessbed.runtime.errors import CapabilityError, HeapExhausted
+from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.study.measure import measure
-from tessbed.sim.errors import SpecError
-from tessbed.sim.spec import DeviceSpec, override, to_mapping
+from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import STALLS, JobStats
 
 Row = dict[str, Any]
-Changes = tuple[tuple[str, str], ...]
+Result = tuple[str, Row]
+REFUSALS = (BindingError, NotRepresentable, CapabilityError, HeapExhausted)
 
 
 @attrs.frozen
 class Batch:
-    """Points of one scenario that differ in device fields alone: (key, changes) of each."""
+    """Points of one scenario that differ in the device alone: (key, device) of each."""
 
     scenario: Scenario
     engine: str
-    points: tuple[tuple[str, Changes], ...]
+    points: tuple[tuple[str, DeviceSpec], ...]
 
 
-def run_batch(batch: Batch) -> list[tuple[str, Row]]:
-    """(key, row) of every point. What a point itself does wrong is its row's `error`."""
-    return [(key, run_point(batch.scenario, batch.engine, changes)) for key, changes in batch.points]
+def run_batch(batch: Batch) -> list[Result]:
+    """(key, row) of every point. What a point itself does wrong, a bug of ours too, is its row's `error`."""
+    return [(key, run_point(batch.scenario, batch.engine, device)) for key, device in batch.points]
 
 
-def run_point(scenario: Scenario, engine: str, changes: Changes) -> Row:
+def run_point(scenario: Scenario, engine: str, device: DeviceSpec) -> Row:
     """One row: makespans of the whole scenario, busy and stall ticks, and each job's device ticks."""
     try:
-        device = changed(scenario.device, changes)
-    except SpecError as error:
+        measured = measure(attrs.evolve(scenario, device=device), engine, trace=False)
+    except REFUSALS as error:
         return failed(str(error))
-    measured = measure(attrs.evolve(scenario, device=device), engine, trace=False)
-    if len(measured.jobs) < len(scenario.jobs):
-        return failed("a job ended in a fault")
-    return _row(measured.engine, [(job.job.name, job.stats) for job in measured.jobs])
+    except Exception as error:
+        return failed(f"{type(error).__name__}: {error}", passing=True)
+    if measured.failed:
+        return failed("; ".join(f"job {job.name} {job.text}" for job in measured.failed))
+    instead = {"instead": measured.instead} if measured.instead else {}
+    return {**_row([(job.job.name, job.stats) for job in measured.jobs]), "engine": measured.engine, **instead}
 
 
-def failed(text: str) -> Row:
-    """The row of a point without results."""
-    return {"error": text}
+def failed(text: str, *, passing: bool = False) -> Row:
+    """The row of a point without results. `passing`: another try may end otherwise, so no store keeps it."""
+    return {"error": text, "passing": True} if passing else {"error": text}
 
 
-def _row(engine: str, jobs: Sequence[tuple[str, JobStats]]) -> Row:
+def _row(jobs: Sequence[tuple[str, JobStats]]) -> Row:
     stats = [job for _, job in jobs]
     stalls = {f"{reason}_ticks": sum(w.stalls[reason] for job in stats for w in job.workers) for reason in STALLS}
     busy = {
@@ -65,37 +65,4 @@ def _row(engine: str, jobs: Sequence[tuple[str, JobStats]]) -> Row:
         **busy,
         **stalls,
         "jobs": {name: job.device_ticks for name, job in jobs},
-        "engine": engine,
     }
-
-
-def changed(spec: DeviceSpec, changes: Changes) -> DeviceSpec:
-    """The device with settings such as ("device.dma.outstanding", "8"). Raises SpecError."""
-    nested: dict[str, Any] = {}
-    for key, value in changes:
-        *way, last = key.split(".")[1:]
-        table = nested
-        for step in way:
-            table = table.setdefault(step, {})
-        table[last] = _value(value)
-    return override(spec, nested) if nested else spec
-
-
-def _value(text: str) -> Any:
-    """A TOML value, or the text itself, as `--set` reads it."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except ValueError:
-        return text
-
-
-def scenario_digest(scenario: Scenario) -> str:
-    """What a scenario asks for, apart from its device and its words."""
-    values = {name: value for name, value in to_values(scenario).items() if name not in ("device", "name", "about")}
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-
-
-def key_of(digest: str, device: DeviceSpec | str, engine: str) -> str:
-    """The key of a point: scenario, resolved device (or why there is none), engine and version."""
-    resolved = device if isinstance(device, str) else to_mapping(device)
-    return hashlib.sha256(json.dumps([__version__, engine, digest, resolved]).encode()).hexdigest()

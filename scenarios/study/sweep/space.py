@@ -1,4 +1,4 @@
-"""Space: what `--vary` spans, and its points in a stated order: the product, the last parameter fastest.
+"""Space: what `--vary` or `--over` spans, and its points in a stated order: the product, the last parameter fastest.
 
 A random sweep takes distinct points of the same product, drawn by a seed, in the order of the draw.
 """
@@ -52,17 +52,17 @@ class Space:
         return map(self.point, numbers)
 
 
-def parse(varied: Sequence[str]) -> Space:
-    """The space of `--vary KEY=VALUES` options. Raises ScenarioError with every mistake."""
+def parse(varied: Sequence[str], option: str = "--vary") -> Space:
+    """The space of the KEY=VALUES of such options. Raises ScenarioError with every mistake."""
     axes, problems = [], []
     for text in varied:
         key, equals, values = text.partition("=")
         found = tuple(_values(values))
         if not equals or not key.strip() or not found:
             wanted = "wanted KEY=VALUES, such as device.workers=1..16 or device.slots=1,2,4"
-            problems.append(Problem(Place("--vary"), f'got "{text}", {wanted}'))
+            problems.append(Problem(Place(option), f'got "{text}", {wanted}'))
         elif key.strip() in [axis.key for axis in axes]:
-            problems.append(Problem(Place(f"--vary {key.strip()}"), "given twice, wanted once with all values"))
+            problems.append(Problem(Place(f"{option} {key.strip()}"), "given twice, wanted once with all values"))
         else:
             axes.append(Axis(key.strip(), tuple(dict.fromkeys(found))))
     if problems:

@@ -37,11 +37,11 @@ class Store:
         return found
 
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:
-        """Keep the rows of a batch, all or none."""
+        """Keep the rows of a batch, all or none; without those that may end otherwise at another try."""
         self._base.execute("begin immediate")
         self._base.executemany(
             "insert or replace into results values (?, ?, ?)",
-            [(key, self.version, json.dumps(row)) for key, row in rows],
+            [(key, self.version, json.dumps(row)) for key, row in rows if not row.get("passing")],
         )
         self._base.execute("commit")
 

@@ -2,7 +2,8 @@
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from tessbed.scenarios.study.sweep.space import Setting, Space, plain
 from tessbed.scenarios.text_table import aligned
 
 SHOWN = 20
+REASONS = 3
+APART = ("jobs", "error", "instead", "passing")
 Flat = dict[str, Any]
 
 
@@ -21,10 +24,16 @@ def flat(points: Sequence[Sequence[Setting]], rows: Sequence[Row]) -> list[Flat]
     found = []
     for point, row in zip(points, rows, strict=True):
         jobs = {f"device_ticks.{name}": ticks for name, ticks in row.get("jobs", {}).items()}
-        rest = {name: value for name, value in row.items() if name not in ("jobs", "error")}
+        rest = {name: value for name, value in row.items() if name not in APART}
         found.append({**{key: plain(value) for key, value in point}, **rest, **jobs, "error": row.get("error", "")})
     columns = list(dict.fromkeys(name for row in found for name in row if name != "error"))
     return [{name: row.get(name) for name in (*columns, "error")} for row in found]
+
+
+def provenance(rows: Sequence[Row]) -> dict[str, Any]:
+    """The engines that ran, and why not the one asked for; in the words of a single study."""
+    engines = dict.fromkeys(row["engine"] for row in rows if "engine" in row)
+    return {"engine": " and ".join(engines), "instead": next((r["instead"] for r in rows if "instead" in r), None)}
 
 
 def write_csv(path: Path, rows: Sequence[Flat]) -> None:
@@ -73,6 +82,7 @@ def lines(name: str, space: Space, rows: Sequence[Flat]) -> Iterator[str]:
     """The sweep for a person: the best points, and for each parameter the best makespan by value."""
     good = [row for row in rows if not row["error"]]
     yield f"{name}: {len(rows):,} points, {len(rows) - len(good):,} without a result; device ticks, model ticks"
+    yield from reasons(row["error"] for row in rows if row["error"])
     if not good:
         return
     keys = [axis.key for axis in space.axes]
@@ -90,3 +100,11 @@ def lines(name: str, space: Space, rows: Sequence[Flat]) -> Iterator[str]:
         yield ""
         yield f"{axis.key}: best makespan by value  {spark([ticks for _, ticks in best])}"
         yield "  " + ", ".join(f"{value}: {ticks:,}" for value, ticks in best[:SHOWN])
+
+
+def reasons(errors: Iterable[str]) -> Iterator[str]:
+    """Why there is no result, the most frequent reasons first."""
+    counted = Counter(error.replace("\n", "; ") for error in errors).most_common()
+    yield from (f"  {count:,} of them: {error}" for error, count in counted[:REASONS])
+    if counted[REASONS:]:
+        yield f"  and {len(counted) - REASONS:,} more reasons"

@@ -1,0 +1,137 @@
+"""Resolve: from the settings of a point to the scenario, the device, and the key under which its result is kept."""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import attrs
+
+from tessbed import __version__
+from tessbed.scenarios.library import load
+from tessbed.scenarios.model import Scenario, to_values
+from tessbed.scenarios.problems import ScenarioError
+from tessbed.scenarios.study.measure import studied
+from tessbed.scenarios.study.sweep.space import Setting, Space, settings_of
+from tessbed.sim.errors import SpecError
+from tessbed.sim.spec import DeviceSpec, override
+
+DEVICE = "device."
+PRESET = "device.preset"
+
+
+@attrs.frozen
+class Resolved:
+    """A point that can run: a scenario that it shares with others, its own device, and its key."""
+
+    base: Scenario
+    device: DeviceSpec
+    key: str
+
+
+@attrs.define
+class Resolver:
+    """Resolves points of a scenario with `settings`; points that differ in the device alone share what is loaded."""
+
+    name: str
+    settings: tuple[str, ...]
+    engine: str
+    _loaded: dict[tuple[Setting, ...], tuple[Scenario, str] | ScenarioError] = attrs.field(factory=dict, init=False)
+
+    def resolve(self, point: Sequence[Setting]) -> Resolved:
+        """Raises ScenarioError or SpecError for values that do not go together."""
+        others, changes = split(point)
+        if others not in self._loaded:
+            self._loaded[others] = self._load(others)
+        loaded = self._loaded[others]
+        if isinstance(loaded, ScenarioError):
+            raise loaded
+        base, digest = loaded
+        device = changed(base.device, changes)
+        return Resolved(base, device, key_of(digest, device, self.engine))
+
+    def refused_key(self, point: Sequence[Setting]) -> str:
+        """A key for a point that can not be resolved."""
+        return _digest(["refused", self.engine, self.name, self.settings, point])
+
+    def _load(self, others: Sequence[Setting]) -> tuple[Scenario, str] | ScenarioError:
+        try:
+            base = studied(load(self.name, [*self.settings, *settings_of(others)]))
+        except ScenarioError as error:
+            return error
+        return base, scenario_digest(base)
+
+
+def split(point: Sequence[Setting]) -> tuple[tuple[Setting, ...], tuple[Setting, ...]]:
+    """Settings that make another scenario, and those that only change its device."""
+    quick = [setting for setting in point if setting[0].startswith(DEVICE) and setting[0] != PRESET]
+    return tuple(setting for setting in point if setting not in quick), tuple(quick)
+
+
+def changed(spec: DeviceSpec, changes: Sequence[Setting]) -> DeviceSpec:
+    """The device with settings such as ("device.dma.outstanding", "8"). Raises SpecError."""
+    nested: dict[str, Any] = {}
+    for key, text in changes:
+        *way, last = key.split(".")[1:]
+        table = nested
+        for step in way:
+            table = table.setdefault(step, {})
+        table[last] = _value(text)
+    try:
+        return _evolved(spec, nested)
+    except (SpecError, TypeError, AttributeError):
+        return override(spec, nested)  # judges all of it, and tells every mistake
+
+
+def _evolved(part: Any, nested: dict[str, Any]) -> Any:
+    """A copy with the changes, which the spec's own check judges: half of the work that `override` does."""
+    values = {}
+    for name, new in nested.items():
+        old = getattr(part, name)
+        values[name] = _evolved(old, new) if isinstance(new, dict) else tuple(new) if isinstance(new, list) else new
+    return attrs.evolve(part, **values) if values else part
+
+
+@lru_cache(maxsize=4096)
+def _value(text: str) -> Any:
+    """A TOML value, or the text itself, as `--set` reads it."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except ValueError:
+        return text
+
+
+def scenario_digest(scenario: Scenario) -> str:
+    """What a scenario asks for, apart from its device and its words."""
+    return _digest(
+        {name: item for name, item in to_values(scenario).items() if name not in ("device", "name", "about")}
+    )
+
+
+def key_of(digest: str, device: DeviceSpec, engine: str) -> str:
+    """The key of a point: version, engine, scenario, and every field of the resolved device."""
+    return _digest([__version__, engine, digest, repr(device)])
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def check_alone(name: str, settings: Sequence[str], space: Space) -> None:
+    """Raise ScenarioError where a value of one axis is wrong whatever the others are: no value of it works."""
+    load(name, settings)
+    for axis in space.axes:
+        errors = []
+        for value in axis.values:
+            try:
+                load(name, [*settings, f"{axis.key}={value}"])
+            except ScenarioError as error:
+                errors.append(error)
+        if (errors and len(errors) == len(axis.values)) or any(_unknown(error) for error in errors):
+            raise errors[0]
+
+
+def _unknown(error: ScenarioError) -> bool:
+    return any("unknown" in problem.text for problem in error.problems)

@@ -13,6 +13,7 @@ from multiprocessing.context import SpawnProcess
 
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.soak_account import Account, SoakReport
+from tessbed.scenarios.soak_cases import geometries
 from tessbed.scenarios.soak_faults import PROFILES
 from tessbed.scenarios.soak_world import World
 
@@ -39,6 +40,8 @@ def run_soak(
         raise ValueError(f"got the fault profile {profile!r}, wanted one of {', '.join(PROFILES)}")
     if jobs < 1:
         raise ValueError(f"got {jobs} jobs, wanted at least 1")
+    if not geometries(scenario):
+        raise ValueError(f"scenario {scenario.name!r} has no EV74 job with a tensor that is not empty: nothing to soak")
     if jobs <= ALONE_JOBS:
         parts = [World(scenario, jobs, profile, seed).run(progress)]
     else:

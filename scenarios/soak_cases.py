@@ -29,13 +29,16 @@ class Case:
 
 
 def menu(scenario: Scenario, seed: int) -> tuple[Case, ...]:
-    """Cases of every EV74 job of the scenario in turn, the full sizes first. Raises ValueError where it has none."""
-    geometries = [job.geometry for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty]
-    if not geometries:
-        raise ValueError(f"scenario {scenario.name!r} has no EV74 job with a tensor that is not empty: nothing to soak")
+    """Cases of every geometry to soak in turn, the full sizes first."""
+    full = geometries(scenario)
     random = Random(f"tessbed soak menu {seed}")
-    shrunk = (_shrunk(geometries[i % len(geometries)], random) for i in range(VARIANTS))
-    return tuple(_case(geometry, random) for geometry in (*geometries, *shrunk))
+    shrunk = (_shrunk(full[i % len(full)], random) for i in range(VARIANTS))
+    return tuple(_case(geometry, random) for geometry in (*full, *shrunk))
+
+
+def geometries(scenario: Scenario) -> list[Geometry]:
+    """Those of the scenario's EV74 jobs that move a byte."""
+    return [job.geometry for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty]
 
 
 def _shrunk(geometry: Geometry, random: Random) -> Geometry:

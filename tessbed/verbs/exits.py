@@ -25,6 +25,7 @@ CODES = {
     "SpecError": INVALID,
     "EngineError": INVALID,
     "SubmitError": INVALID,
+    "GraphError": INVALID,
     "CapabilityError": INVALID,
     "CensusError": INVALID,
     "MemoryError": INVALID,

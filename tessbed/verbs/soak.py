@@ -11,6 +11,7 @@ import click
 from tessbed.scenarios.library import load
 from tessbed.scenarios.soak import run_soak
 from tessbed.scenarios.soak_account import SoakReport
+from tessbed.scenarios.soak_cases import geometries
 from tessbed.scenarios.soak_faults import PROFILES
 from tessbed.verbs.exits import FAILED, OK
 from tessbed.verbs.options import colour, json_option, quiet_option, say, scenario_arguments
@@ -38,13 +39,12 @@ def command(
 ) -> int:
     """The account on stdout; returns the exit code."""
     scenario = load(file, settings, seed)
+    if not geometries(scenario):
+        raise click.UsageError(f"{file} has no job for EV74 that moves a byte: nothing to soak")
     began = perf_counter()
-    try:
-        report = _watched(
-            jobs, quiet or as_json, lambda heard: run_soak(scenario, jobs, faults, scenario.seed, progress=heard)
-        )
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+    report = _watched(
+        jobs, quiet or as_json, lambda heard: run_soak(scenario, jobs, faults, scenario.seed, progress=heard)
+    )
     _print(report, as_json)
     say(_costs(report, perf_counter() - began), quiet=quiet or as_json)
     return OK if report.ok else FAILED

@@ -6,10 +6,11 @@ import sys
 
 import pytest
 
+from tessbed.cli import main
 from tessbed.runtime.submission import Submitter
 from tessbed.scenarios import soak
 from tessbed.scenarios.library import load
-from tessbed.scenarios.soak import run_soak
+from tessbed.scenarios.soak import ALONE_JOBS, run_soak
 from tessbed.scenarios.soak_faults import PROFILES, fault_plan
 from tessbed.sim.faults import KINDS
 
@@ -87,8 +88,9 @@ def test_senseless_requests_are_refused(jobs: int, profile: str, words: str) -> 
     """A soak of nothing, or with an unknown profile, is an error that says what is wanted."""
     with pytest.raises(ValueError, match=words):
         run_soak(load("soak"), jobs, profile, 1)
-    with pytest.raises(ValueError, match="nothing to soak"):
-        run_soak(load("soak", ["jobs.*.backend=a65"]), 1, "none", 1)
+    for count in (1, 2 * ALONE_JOBS):
+        with pytest.raises(ValueError, match="nothing to soak"):
+            run_soak(load("soak", ["jobs.*.backend=a65"]), count, "none", 1)
 
 
 def test_the_verb_prints_an_account() -> None:
@@ -107,6 +109,17 @@ def test_the_verb_refuses_what_has_no_job_for_the_device() -> None:
     assert done.returncode == 2
     assert "nothing to soak" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_failure_of_ours_is_no_usage_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What fails inside a soak is not blamed on whoever asked for it."""
+    monkeypatch.setattr("tessbed.scenarios.soak_cases.expected_output", lambda *_: int("no number"))
+    with pytest.raises(SystemExit) as ended:
+        main(["soak", "soak", "--jobs", "3"])
+    assert ended.value.code == 70
+    assert "no verdict" in capsys.readouterr().err
 
 
 @pytest.mark.long

@@ -10,6 +10,7 @@ from tessbed.scenarios.model import FirmwareChoice, Job, Scenario
 from tessbed.scenarios.problems import ScenarioError, path_text
 from tessbed.scenarios.reader import Reader, describe
 from tessbed.scenarios.toml_source import Source
+from tessbed.scenarios.window import too_small
 from tessbed.sim.errors import SpecError
 from tessbed.sim.spec import DeviceSpec, load_preset, override
 
@@ -28,6 +29,8 @@ def compose(source: Source, folder: Path) -> Scenario:
     for job in jobs:
         if job is not None and "ev74" in job.backends:
             _held(reader, firmware, job)
+    if reader.sound(("device",)):
+        _fit(reader, device, [job for job in jobs if job is not None])
     if reader.problems:
         raise ScenarioError(reader.problems)
     return Scenario(
@@ -78,6 +81,22 @@ def _held(reader: Reader, firmware: FirmwareChoice, job: Job) -> None:
         if held is not None and need not in held:
             text = f"got {', '.join(held) or 'nothing'}, wanted {need} too"
             reader.blame(("firmware", key), f"{text}: {path_text(('jobs', job.index))} needs it on EV74")
+
+
+def _fit(reader: Reader, device: DeviceSpec, jobs: list[Job]) -> None:
+    """Blame the device's window where it does not hold every job; the job where the window is the preset's."""
+    found = too_small(device.memory, jobs)
+    if found is None:
+        return
+    needed, job = found
+    window, path = ("device", "memory", "window_bytes"), ("jobs", job.index)
+    size = f"{job.plan.input.required_bytes} bytes of input and {job.plan.output.required_bytes} of output"
+    if window in reader.source.places:
+        got = f"got {device.memory.window_bytes}, wanted at least {needed}"
+        reader.blame(window, f"{got}: {path_text(path)} has {size}")
+    else:
+        text = f"got {size}, wanted what the device's window of {device.memory.window_bytes} holds on EV74"
+        reader.blame((*path, "shape"), f"{text}; device.memory.window_bytes = {needed} would do")
 
 
 def _unique_names(reader: Reader, jobs: list[dict[str, Any]]) -> None:

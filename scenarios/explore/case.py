@@ -72,7 +72,7 @@ class Bench:
         source = golden_bytes(plan.input.required_bytes)
         self.expected = expected_output(oracle_case(case.geometry), source, case.prefill)
         self.memory = DeviceMemory(case.spec.memory)
-        first, lent = self._map(case.spec.memory.window_base, source.size)
+        first, lent = self._map(max(PAGE_BYTES, case.spec.memory.window_base), source.size)
         lent[: source.size] = source
         second, taken = self._map(first + lent.size, self.expected.size)
         self.output = taken[: self.expected.size]

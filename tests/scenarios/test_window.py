@@ -27,6 +27,7 @@ JOBS = {
     "growing": [("ev74", 24), ("ev74", 700), ("both", 1900)],
     "shrinking": [("ev74", 1900), ("ev74", 700), ("ev74", 24)],
     "empty first": [("ev74", 0), ("ev74", 24), ("ev74", 900)],
+    "alike": [("ev74", 900), ("ev74", 900), ("ev74", 900), ("ev74", 900)],
     "empty": [("ev74", 0)],
     "large, a65": [("a65", 4000), ("ev74", 24)],
 }
@@ -64,7 +65,7 @@ def test_words() -> None:
     """The key is blamed where it stands, in a file or an override; the job's shape where the window is the preset's."""
     with pytest.raises(ScenarioError) as told:
         load("yolov8n-heads-bf16", ["device.memory.window_bytes=1048576"])
-    text = "got 1048576, wanted at least 2564096: jobs[3] has 512000 bytes of input and 2048000 of output"
+    text = "got 1048576, wanted at least 4513792: jobs[3] has 1024000 bytes of input and 2048000 of output"
     assert str(told.value) == f"--set device.memory.window_bytes: {text}"
     with pytest.raises(ScenarioError) as told:
         compose(parse('name = "x"\n' + JOB.format(name="0", backend="ev74", rows=20_000_000), "f"), Path())

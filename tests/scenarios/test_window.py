@@ -71,8 +71,8 @@ def test_words() -> None:
         compose(parse('name = "x"\n' + JOB.format(name="0", backend="ev74", rows=20_000_000), "f"), Path())
     (problem,) = told.value.problems
     assert str(problem) == (
-        "f:7:9: jobs[0].shape: got 2000000016 bytes of input and 2000000000 of output, wanted what the device's window"
-        " of 2147483648 holds on EV74; device.memory.window_bytes = 4000014336 would do"
+        "f:7:9: jobs[0].shape: got 2026666672 bytes of input and 2000000000 of output, wanted what the device's window"
+        " of 2147483648 holds on EV74; device.memory.window_bytes = 4026679296 would do"
     )
 
 

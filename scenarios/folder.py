@@ -1,7 +1,8 @@
 """The run folder: everything about a run, as files.
 
 scenario.toml        the scenario with every default spelled out; running it gives the same folder
-scenario.sha256      its hash, as `sha256sum --check` reads it
+inputs/HASH.npy      the input files, named by the SHA-256 of their content; the scenario in the folder reads these
+scenario.sha256      the hashes of both, as `sha256sum --check` reads them
 stats.json           the run's document, with all that the device counted (versioned)
 report.md            the run for people
 events.jsonl         every move of every EV74 job, with its tick
@@ -18,6 +19,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ import attrs
 
 from tessbed import __version__
 from tessbed.kernels.ev74.disasm import disassemble
-from tessbed.scenarios.model import to_values
+from tessbed.scenarios.model import InputSource, Scenario, to_values
 from tessbed.scenarios.report import SCHEMA_VERSION, document, exit_code, table
 from tessbed.scenarios.run import JobOutcome, Outcome, Run
 from tessbed.scenarios.toml_text import toml_text
@@ -34,6 +36,10 @@ from tessbed.sim.stats import TransferRecord
 
 FILES = ("scenario.toml", "scenario.sha256", "stats.json", "report.md", "events.jsonl", "run.json")
 FOLDERS = ("packets", "transfers")
+INPUTS = "inputs"
+_PART = "part"
+_COPY = re.compile(rf"[0-9a-f]{{64}}\.(bin|npy)|{_PART}")
+_CHUNK_BYTES = 1 << 20
 
 
 @attrs.frozen
@@ -46,15 +52,35 @@ class RunFolder:
     def open(cls, path: Path) -> "RunFolder":
         """Make the folder. Raises OSError where that fails, or where it holds files that are no run's."""
         path.mkdir(parents=True, exist_ok=True)
-        strangers = sorted(entry.name for entry in path.iterdir() if entry.name not in FILES + FOLDERS)
+        strangers = sorted(entry.name for entry in path.iterdir() if entry.name not in (*FILES, *FOLDERS, INPUTS))
+        strangers += sorted(
+            f"{INPUTS}/{copy.name}" for copy in (path / INPUTS).glob("*") if not _COPY.fullmatch(copy.name)
+        )
         if strangers:
             raise FileExistsError(0, f"holds {strangers[0]}, which is no file of a run: wanted a new folder", str(path))
         if not os.access(path, os.W_OK | os.X_OK):
             raise PermissionError(13, "the folder can not be written to", str(path))
         return cls(path)
 
+    def adopt(self, scenario: Scenario) -> Scenario:
+        """The same scenario with every input file copied into the folder, and read there. Raises OSError."""
+        copies: dict[Path, str] = {}
+        jobs = []
+        for job in scenario.jobs:
+            if (path := job.input.path) is not None:
+                written = copies[path] = copies.get(path) or f"{INPUTS}/{_copied(path, self.path / INPUTS)}"
+                job = attrs.evolve(job, input=InputSource(None, self.path / written, written))
+            jobs.append(job)
+        return attrs.evolve(scenario, jobs=tuple(jobs))
+
     def write(self, run: Run, seconds: float) -> None:
-        """Write all files, in place of those of an earlier run."""
+        """Write all files, in place of those of an earlier run. The run is that of an adopted scenario."""
+        kept = {job.input.path for job in run.scenario.jobs}
+        for copy in (self.path / INPUTS).glob("*"):
+            if copy not in kept:
+                copy.unlink()
+        with suppress(OSError):  # not there, or not empty
+            (self.path / INPUTS).rmdir()
         for name in FOLDERS:
             shutil.rmtree(self.path / name, ignore_errors=True)
         for name, content in contents(run).items():
@@ -64,13 +90,26 @@ class RunFolder:
         (self.path / "run.json").write_bytes(_json(machine(seconds)))
 
 
+def _copied(source: Path, folder: Path) -> str:
+    """Copy the file into the folder; its name there tells its content."""
+    folder.mkdir(exist_ok=True)
+    part, digest = folder / _PART, hashlib.sha256()
+    with source.open("rb") as reading, part.open("wb") as writing:
+        while chunk := reading.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            writing.write(chunk)
+    name = f"{digest.hexdigest()}{source.suffix.lower()}"
+    part.replace(folder / name)
+    return name
+
+
 def contents(run: Run) -> dict[str, bytes]:
-    """Every file but run.json: the same bytes for the same scenario, seed and version."""
+    """Every file but run.json and the inputs: the same bytes for the same scenario, seed and version."""
     scenario = toml_text(to_values(run.scenario)).encode()
     digest = hashlib.sha256(scenario).hexdigest()
     files = {
         "scenario.toml": scenario,
-        "scenario.sha256": f"{digest}  scenario.toml\n".encode(),
+        "scenario.sha256": "".join([f"{digest}  scenario.toml\n", *_sums(run.scenario)]).encode(),
         "stats.json": _json(stats(run, digest)),
         "report.md": report(run, digest).encode(),
         "events.jsonl": "".join(f"{json.dumps(event)}\n" for event in events(run)).encode(),
@@ -84,6 +123,12 @@ def contents(run: Run) -> dict[str, bytes]:
         if result and result.stats:
             files[f"transfers/{name}.csv"] = _csv(result.stats.trace)
     return files
+
+
+def _sums(scenario: Scenario) -> list[str]:
+    """A line for each input file, whose name is its hash."""
+    written = sorted({job.input.written for job in scenario.jobs if job.input.written})
+    return [f"{Path(name).stem}  {name}\n" for name in written]
 
 
 def stats(run: Run, digest: str) -> dict[str, Any]:

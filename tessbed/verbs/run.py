@@ -50,6 +50,7 @@ def command(
         from tessbed.scenarios.folder import RunFolder
 
         folder = RunFolder.open(output)
+        scenario = folder.adopt(scenario)
     began = perf_counter()
     done = _watched(scenario, engine, trace=folder is not None, quiet=quiet or as_json)
     if done.instead:

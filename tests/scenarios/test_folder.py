@@ -2,10 +2,13 @@
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tessbed.cli import main
 from tessbed.kernels.ev74.packet import decode
 from tessbed.scenarios import library
 from tessbed.scenarios.folder import RunFolder, contents
@@ -50,6 +53,88 @@ def test_contents() -> None:
     events = [json.loads(line) for line in files["events.jsonl"].splitlines()]
     assert [event["tick"] for event in events] == sorted(event["tick"] for event in events)
     assert [event["state"] for event in events if event["job"] == "padded"][-1] == "retired"
+
+
+FROM_FILES = """\
+name = "from files"
+[[jobs]]
+name = "image"
+op = "tess"
+dtype = "int8"
+shape = [6, 5, 3]
+tiled = { axes = [-1, 0, 1, 2], tile = [1, 2, 5, 3] }
+input = { file = "there/image.NPY" }
+[[jobs]]
+name = "raw"
+op = "tess"
+dtype = "int8"
+shape = [90]
+tiled = { axes = [-1, -1, -1, 0], tile = [1, 1, 1, 90] }
+input = { file = "raw.bin" }
+[[jobs]]
+name = "raw again"
+op = "tess"
+dtype = "int8"
+shape = [90]
+tiled = { axes = [-1, -1, -1, 0], tile = [1, 1, 1, 30] }
+input = { file = "raw.bin" }
+"""
+
+
+@pytest.fixture
+def from_files(tmp_path: Path) -> Path:
+    """A scenario beside the files that it reads."""
+    (tmp_path / "mine" / "there").mkdir(parents=True)
+    with (tmp_path / "mine" / "there" / "image.NPY").open("wb") as file:
+        np.save(file, np.arange(90, dtype=np.int8).reshape(6, 5, 3))
+    (tmp_path / "mine" / "raw.bin").write_bytes(bytes(range(90)))
+    scenario = tmp_path / "mine" / "x.toml"
+    scenario.write_text(FROM_FILES, encoding="utf-8")
+    return scenario
+
+
+def ran_into(folder: Path, *arguments: str) -> dict[str, bytes]:
+    """The files of a run folder, all but run.json."""
+    with pytest.raises(SystemExit) as ended:
+        main(["run", *arguments, "-q", "-o", str(folder)])
+    assert ended.value.code == 0
+    return {name: content for name, content in files_of(folder).items() if name != "run.json"}
+
+
+def test_a_folder_holds_its_inputs(tmp_path: Path, from_files: Path) -> None:
+    """Moved away, and with the files that it was made from gone, a folder runs again into the same folder."""
+    first = ran_into(tmp_path / "first", str(from_files))
+    copies = {name: content for name, content in first.items() if name.startswith("inputs")}
+    assert set(copies) == {
+        f"inputs/{hashlib.sha256(content).hexdigest()}.{kind}"
+        for content, kind in (
+            ((from_files.parent / "raw.bin").read_bytes(), "bin"),
+            ((from_files.parent / "there" / "image.NPY").read_bytes(), "npy"),
+        )
+    }
+    sums = [line.split("  ") for line in first["scenario.sha256"].decode().splitlines()]
+    assert [name for _, name in sums] == ["scenario.toml", *sorted(copies)]
+    assert all(hashlib.sha256(first[name]).hexdigest() == digest for digest, name in sums)
+    shutil.rmtree(from_files.parent)
+    shutil.move(tmp_path / "first", tmp_path / "moved")
+    again = str(tmp_path / "moved" / "scenario.toml")
+    assert ran_into(tmp_path / "second", again) == first
+    assert ran_into(tmp_path / "moved", again) == first
+
+
+def test_inputs_of_an_earlier_run_go(tmp_path: Path, from_files: Path) -> None:
+    """Only what the last run read stays; what nobody put there by a run is never touched."""
+    ran_into(tmp_path / "run", str(from_files))
+    (from_files.parent / "raw.bin").write_bytes(bytes(90))
+    changed = ran_into(tmp_path / "run", str(from_files))
+    assert len([name for name in changed if name.startswith("inputs")]) == 2
+    assert changed == ran_into(tmp_path / "fresh", str(from_files))
+    ran_into(tmp_path / "run", "documents-2x17")
+    assert not (tmp_path / "run" / "inputs").exists()
+    (tmp_path / "run" / "inputs").mkdir()
+    (tmp_path / "run" / "inputs" / "mine.npy").write_bytes(b"x")
+    with pytest.raises(FileExistsError, match=r"holds inputs/mine.npy, which is no file of a run"):
+        RunFolder.open(tmp_path / "run")
 
 
 def test_an_earlier_run_is_replaced(tmp_path: Path) -> None:

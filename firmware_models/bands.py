@@ -8,8 +8,9 @@ Source: Tess document, "Execution and ownership"; docs/simulation.md, "Rules".
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import chain, repeat
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import attrs
 
@@ -99,15 +100,49 @@ Program = Callable[[int], Iterator[Band]]
 """What a launch does: the bands of a worker, by its number."""
 
 
+class Site(NamedTuple):
+    """Bands that follow each other: `make(*args)` makes them.
+
+    Sites of one launch with equal keys make the same bands, but for addresses: those of reads count from `input`, those
+    of drains from `output`, both device addresses.
+    """
+
+    key: Hashable
+    input: int
+    output: int
+    make: Callable[..., Iterator[Band]]
+    args: tuple[Any, ...]
+
+
+Sites = Callable[[int], Iterator[Site]]
+"""A launch as the sites of a worker, by its number."""
+
+
+def program_of(sites: Sites) -> Program:
+    """The bands of all sites of a worker, one after the other."""
+    return lambda worker: chain.from_iterable(site.make(*site.args) for site in sites(worker))
+
+
 def body_of(program: Program) -> Body:
     """The worker body that runs a program."""
     return lambda worker: run_bands(worker, program(worker.worker))
 
 
-def in_order(bands: Iterable[Band], spec: DeviceSpec) -> Iterator[tuple[Band, bool]]:
+class Placed(Protocol):
+    """What has a place in the output."""
+
+    @property
+    def footprint(self) -> Any:
+        """It tells whether it `meets` another."""
+
+
+P = TypeVar("P", bound=Placed)
+
+
+def in_order(bands: Iterable[P], spec: DeviceSpec) -> Iterator[tuple[P, bool]]:
     """Each band, and whether its drain must wait for every earlier one: it may share a granule with one in flight."""
     granule = spec.write_unit_bytes
-    in_flight: deque[Footprint] = deque(maxlen=spec.slots - 1)
+    in_flight: deque[Any] = deque(maxlen=spec.slots - 1)
     for band in bands:
         ordered = any(map(band.footprint.meets, in_flight, repeat(granule)))
         yield band, ordered

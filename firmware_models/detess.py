@@ -10,11 +10,22 @@ Source: Detess document, "Numerical behavior"; DetessCast document, "Compiler ch
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 import attrs
 
 from tessbed.firmware_models import costs
-from tessbed.firmware_models.bands import BAND_BYTES, Band, Budget, Footprint, Program, body_of, even_parts
+from tessbed.firmware_models.bands import (
+    BAND_BYTES,
+    Band,
+    Budget,
+    Footprint,
+    Site,
+    Sites,
+    body_of,
+    even_parts,
+    program_of,
+)
 from tessbed.firmware_models.cover import cover
 from tessbed.firmware_models.geometry import BLOCK, Geometry
 from tessbed.firmware_models.ownership import Level, Range, boxes, cut_elements
@@ -39,6 +50,23 @@ class Dimension:
     outer: int = 0
 
 
+class Cut(NamedTuple):
+    """A range of one axis, C, D, H or W or None for an outer one: its linear offset, and the slices before it.
+
+    `tile` and `extent` are those of the tile in which it begins. Where `alike` is equal, it lies in its tiles alike.
+    Where its tiles are `uneven`, their distance depends on where they stand along the other axes.
+    """
+
+    mapped: int | None
+    inside: Range
+    linear: int
+    volume: int
+    tile: int = 0
+    extent: int = 1
+    alike: tuple[int, ...] = ()
+    uneven: bool = False
+
+
 @attrs.frozen
 class Block:
     """A box of scalars in one outer slice: a range along each of C, D, H, W."""
@@ -54,16 +82,16 @@ class Block:
 
 def body(geometry: Geometry, spec: DeviceSpec, workers: int) -> Body:
     """The worker body for a launch of `workers`."""
-    return body_of(program(geometry, spec, workers))
+    return body_of(program_of(sites(geometry, spec, workers)))
 
 
-def program(geometry: Geometry, spec: DeviceSpec, workers: int) -> Program:
-    """The program of a launch of `workers`; ownership is fixed here, once, from the bound address."""
+def sites(geometry: Geometry, spec: DeviceSpec, workers: int) -> Sites:
+    """The blocks of each worker of a launch; ownership is fixed here, once, from the bound address."""
     dimensions = output_dimensions(geometry)
     granule = spec.write_unit_bytes
     levels = [dimension.level for dimension in dimensions]
     cuts = cut_elements(levels, geometry.linear_scalar_bytes, geometry.output_address, granule, workers)
-    return lambda worker: _Maker(geometry, spec, dimensions).bands(cuts[worker], cuts[worker + 1])
+    return lambda worker: _Maker(geometry, spec, dimensions).sites(cuts[worker], cuts[worker + 1])
 
 
 def output_dimensions(geometry: Geometry) -> list[Dimension]:
@@ -119,12 +147,50 @@ class _Maker:
         self.budget = Budget.of(spec, gathered, channels * geometry.linear_scalar_bytes)
         self.reader = TileReader(geometry, spec.dma.field_limit, spec.memory.access_bytes, self.budget.gather_bytes)
 
-    def bands(self, low: int, high: int) -> Iterator[Band]:
-        """The bands that produce the output positions [low, high)."""
+    def sites(self, low: int, high: int) -> Iterator[Site]:
+        """The blocks that produce the output positions [low, high), in address order."""
         for box in boxes([dimension.level.extent for dimension in self.dimensions], low, high):
-            for block in self._blocks(box):
-                for part in self._fitting(block):
-                    yield self._band(part)
+            for chosen in product(*map(self._cuts, self.dimensions, box)):
+                yield self._site(chosen)
+
+    def _bands(self, block: Block) -> Iterator[Band]:
+        return map(self._band, self._fitting(block))
+
+    def _cuts(self, dimension: Dimension, inside: Range) -> list[Cut]:
+        """A range of an axis cut at tile edges, or whole where the axis is taken whole."""
+        stride = dimension.level.stride
+        if dimension.mapped is None:
+            inner = prod(extent for extent, _ in self.geometry.outer[dimension.outer + 1 :])
+            return [Cut(None, (index, index + 1), index * stride, index * inner) for index in range(*inside)]
+        axis, cuts = self.geometry.axes[dimension.mapped], []
+        ranges = [inside] if dimension.mapped in self.whole else self._segments(dimension.mapped, inside)
+        for low, high in ranges:
+            start, end = axis.segment(low // axis.tile)
+            last_start, last_end = axis.segment((high - 1) // axis.tile)
+            alike, uneven = (low - start, high - low, last_end - last_start), last_end - last_start != end - start
+            cuts.append(
+                Cut(dimension.mapped, (low, high), low * stride, 0, low // axis.tile, end - start, alike, uneven)
+            )
+        return cuts
+
+    def _site(self, chosen: Sequence[Cut]) -> Site:
+        """The block of one cut along each output axis."""
+        geometry = self.geometry
+        ranges, tiles, extents = [(0, 1)] * 4, [0] * 4, [1] * 4
+        linear = volume = 0
+        for cut in chosen:
+            linear += cut.linear
+            volume += cut.volume
+            if cut.mapped is not None:
+                ranges[cut.mapped], tiles[cut.mapped], extents[cut.mapped] = cut.inside, cut.tile, cut.extent
+        where = tuple(tiles) if any(cut.uneven for cut in chosen) else ()
+        return Site(
+            key=(where, *[cut.alike for cut in chosen]),
+            input=geometry.input_address + geometry.tiled_offset(volume, tiles, extents),
+            output=geometry.output_address + linear,
+            make=self._bands,
+            args=(Block(volume, tuple(ranges)),),
+        )
 
     def _segments(self, mapped: int, inside: Range) -> list[Range]:
         """The tiles along a mapped axis, clipped to `inside`."""
@@ -132,32 +198,6 @@ class _Maker:
         first, last = inside[0] // axis.tile, (inside[1] - 1) // axis.tile
         cuts = [axis.segment(index) for index in range(first, last + 1)]
         return [(max(low, inside[0]), min(high, inside[1])) for low, high in cuts]
-
-    def _blocks(self, box: tuple[Range, ...]) -> Iterator[Block]:
-        """The box cut at tile edges, in address order; axes taken whole stay whole."""
-        choices = []
-        for dimension, inside in zip(self.dimensions, box, strict=True):
-            if dimension.mapped is None:
-                choices.append([(index, index + 1) for index in range(*inside)])
-            elif dimension.mapped in self.whole:
-                choices.append([inside])
-            else:
-                choices.append(self._segments(dimension.mapped, inside))
-        for chosen in product(*choices):
-            yield self._block(chosen)
-
-    def _block(self, chosen: Sequence[Range]) -> Block:
-        ranges = [(0, 1)] * 4
-        position = [0] * len(self.geometry.outer)
-        for dimension, inside in zip(self.dimensions, chosen, strict=True):
-            if dimension.mapped is None:
-                position[dimension.outer] = inside[0]
-            else:
-                ranges[dimension.mapped] = inside
-        volume = 0
-        for index, (extent, _) in zip(position, self.geometry.outer, strict=True):
-            volume = volume * extent + index
-        return Block(volume, tuple(ranges))
 
     def _fitting(self, block: Block) -> Iterator[Block]:
         """The block cut into pieces that fit the scratch: along pixels, or along channels if one pixel is too much."""

@@ -3,6 +3,6 @@
 Source: DetessCast document, "Numerical behavior".
 """
 
-from tessbed.firmware_models.detess import body, program
+from tessbed.firmware_models.detess import body, sites
 
-__all__ = ["body", "program"]
+__all__ = ["body", "sites"]

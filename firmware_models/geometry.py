@@ -5,7 +5,7 @@ axis all tiles are full but the last, so a tile's offset is a sum of four produc
 Source: Detess document, "Numerical behavior"; DetessCast document, "Compiler channel-block input".
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 
@@ -150,15 +150,38 @@ class Geometry:
 
     def tile_at(self, volume: int, index: tuple[int, ...]) -> Tile:
         """The tile with this C, D, H, W index in outer slice `volume`."""
-        first, extents, offset, linear = [], [], volume * self.span_bytes(), self.volume_offset(volume)
-        for axis, position in zip(self.axes, index, strict=True):
-            low, high = axis.segment(position)
+        segments = [axis.segment(position) for axis, position in zip(self.axes, index, strict=True)]
+        extents = [high - low for low, high in segments]
+        linear = sum(low * axis.stride for axis, (low, _) in zip(self.axes, segments, strict=True))
+        return Tile(
+            first=tuple(low for low, _ in segments),
+            extents=tuple(extents),
+            tiled_offset=self.tiled_offset(volume, index, extents),
+            linear_offset=self.volume_offset(volume) + linear,
+        )
+
+    def tiled_offset(self, volume: int, index: Sequence[int], extents: Sequence[int]) -> int:
+        """Where the tile of these extents with this C, D, H, W index stands in the tiled bytes."""
+        offset = volume * self.span_bytes()
+        for number, position in enumerate(index):
             if position:
-                offset += position * self.span_bytes((*extents, axis.tile))
-            linear += low * axis.stride
-            first.append(low)
-            extents.append(high - low)
-        return Tile(tuple(first), tuple(extents), offset, linear)
+                offset += position * self.span_bytes((*extents[:number], self.axes[number].tile))
+        return offset
+
+    def tiles_from(self, number: int) -> Iterator[Tile]:
+        """Tile `number` and all after it, in storage order; along a row of full tiles each is a step from the last."""
+        row = max((axis for axis, count in enumerate(self.grid) if count > 1), default=0)
+        axis, count = self.axes[row], self.grid[row]
+        while number < self.tiles:
+            tile = self.tile(number)
+            yield tile
+            alike = max(0, axis.extent // axis.tile - 1 - number % count)
+            span = self.span_bytes(tile.extents[: row + 1]) if alike else 0
+            for ahead in range(1, alike + 1):
+                first = (*tile.first[:row], tile.first[row] + ahead * axis.tile, *tile.first[row + 1 :])
+                linear = tile.linear_offset + ahead * axis.tile * axis.stride
+                yield Tile(first, tile.extents, tile.tiled_offset + ahead * span, linear)
+            number += 1 + alike
 
     def volume_offset(self, volume: int) -> int:
         """Linear bytes before outer slice `volume`."""

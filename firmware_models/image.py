@@ -14,7 +14,7 @@ import attrs
 from simpy import Event
 
 from tessbed.firmware_models import detess, detesscast, faults, tess
-from tessbed.firmware_models.bands import Program
+from tessbed.firmware_models.bands import Program, Sites, program_of
 from tessbed.firmware_models.geometry import Geometry
 from tessbed.kernels.ev74.fields import DTYPES, OPS, VERSION_MAJOR, VERSION_MINOR
 from tessbed.kernels.ev74.packet import PacketFault, decode
@@ -26,11 +26,16 @@ from tessbed.sim.spec import DeviceSpec
 
 Kernel = Callable[[Geometry, DeviceSpec, int], Body]
 BODIES: Mapping[str, Kernel] = {"tess": tess.body, "detess": detess.body, "detesscast": detesscast.body}
-PROGRAMS: Mapping[str, Callable[[Geometry, DeviceSpec, int], Program]] = {
-    "tess": tess.program,
-    "detess": detess.program,
-    "detesscast": detesscast.program,
+SITES: Mapping[str, Callable[[Geometry, DeviceSpec, int], Sites]] = {
+    "tess": tess.sites,
+    "detess": detess.sites,
+    "detesscast": detesscast.sites,
 }
+
+
+def program(geometry: Geometry, spec: DeviceSpec, workers: int) -> Program:
+    """What a launch of `workers` does."""
+    return program_of(SITES[geometry.op](geometry, spec, workers))
 
 
 @attrs.frozen

@@ -11,7 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 import attrs
 
 from tessbed.firmware_models import costs
-from tessbed.firmware_models.bands import BAND_BYTES, Band, Budget, Footprint, Program, body_of, even_parts
+from tessbed.firmware_models.bands import (
+    BAND_BYTES,
+    Band,
+    Budget,
+    Footprint,
+    Site,
+    Sites,
+    body_of,
+    even_parts,
+    program_of,
+)
 from tessbed.firmware_models.cover import Cover, cover
 from tessbed.firmware_models.geometry import BLOCK, Geometry, Tile
 from tessbed.firmware_models.ownership import Range, boxes, cut_bytes
@@ -35,16 +45,16 @@ class Piece:
 
 def body(geometry: Geometry, spec: DeviceSpec, workers: int) -> Body:
     """The worker body for a launch of `workers`."""
-    return body_of(program(geometry, spec, workers))
+    return body_of(program_of(sites(geometry, spec, workers)))
 
 
-def program(geometry: Geometry, spec: DeviceSpec, workers: int) -> Program:
-    """The program of a launch of `workers`; ownership is fixed here, once, from the bound address."""
+def sites(geometry: Geometry, spec: DeviceSpec, workers: int) -> Sites:
+    """The tiles of each worker of a launch; ownership is fixed here, once, from the bound address."""
     granule = spec.write_unit_bytes
     cuts = cut_bytes(
         geometry.output_bytes, geometry.output_address, granule, workers, lambda offset: _starts_near(geometry, offset)
     )
-    return lambda worker: bands(geometry, spec, cuts[worker], cuts[worker + 1])
+    return lambda worker: _tile_sites(geometry, spec, cuts[worker], cuts[worker + 1])
 
 
 def _starts_near(geometry: Geometry, offset: int) -> Iterable[int]:
@@ -55,19 +65,19 @@ def _starts_near(geometry: Geometry, offset: int) -> Iterable[int]:
     return sorted(starts, key=lambda start: (abs(start - offset), start))
 
 
-def bands(geometry: Geometry, spec: DeviceSpec, low: int, high: int) -> Iterator[Band]:
-    """The bands that produce output bytes [low, high)."""
+def _tile_sites(geometry: Geometry, spec: DeviceSpec, low: int, high: int) -> Iterator[Site]:
+    """The tiles that hold output bytes [low, high)."""
+    if low == high:
+        return
     pixel_bytes = geometry.pixel_bytes(geometry.axes[0].tile)
     budget = Budget.of(spec, geometry.axes[0].tile * geometry.scalar_bytes, pixel_bytes)
-    maker = _Maker(geometry, spec, budget)
-    number = geometry.tile_number(low) if low < high else geometry.tiles
-    while number < geometry.tiles:
-        tile = geometry.tile(number)
-        if tile.tiled_offset >= high:
+    make, source, target = _Maker(geometry, spec, budget).tile_bands, geometry.input_address, geometry.output_address
+    for tile in geometry.tiles_from(geometry.tile_number(low)):
+        start = tile.tiled_offset
+        if start >= high:
             return
-        owned = (max(low - tile.tiled_offset, 0), min(high - tile.tiled_offset, geometry.tile_bytes(tile.extents)))
-        yield from maker.tile_bands(tile, *owned)
-        number += 1
+        owned = (max(low - start, 0), min(high - start, geometry.tile_bytes(tile.extents)))
+        yield Site((tile.extents, owned), source + tile.linear_offset, target + start, make, (tile, *owned))
 
 
 @attrs.define

@@ -5,15 +5,16 @@ timing them, so a launch is kept as an outline of what its descriptors touch, wh
 latencies and rates only price it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import attrs
 
-from tessbed.firmware_models.bands import Band, in_order, wait_groups
+from tessbed.firmware_models.bands import Band, Footprint, Site, in_order, wait_groups
 from tessbed.firmware_models.geometry import Geometry
-from tessbed.firmware_models.image import PROGRAMS
+from tessbed.firmware_models.image import SITES
 from tessbed.sim.limits import PAGE_BYTES
 from tessbed.sim.repeats import runs_of
 from tessbed.sim.spec import DeviceSpec
@@ -100,41 +101,106 @@ def _outline(wanted: _Wanted) -> Outline:
     return _Draft(wanted.spec).draw(wanted)
 
 
+@attrs.frozen(eq=False)
+class _Mould:
+    """A band of a site, made once for all equal ones, with the addresses from which that site's bands count."""
+
+    band: Band
+    groups: tuple[tuple[Descriptor, ...], ...]
+    input: int
+    output: int
+
+
+@attrs.frozen(eq=False)
+class _Part:
+    """A band of a site that stands somewhere: equal sites at equal places in a page share it."""
+
+    mould: _Mould
+    shape: BandShape
+
+
+class _Placed(NamedTuple):
+    """A part and the output of its site. It is its own footprint: whether two meet is found out once."""
+
+    part: _Part
+    output: int
+    meetings: dict[tuple[_Mould, _Mould, int, int], bool]
+
+    @property
+    def footprint(self) -> "_Placed":
+        """What `in_order` asks."""
+        return self
+
+    def meets(self, other: "_Placed", granule: int) -> bool:
+        """Whether a granule may hold bytes of both."""
+        key = (self.part.mould, other.part.mould, self.output % granule, other.output - self.output)
+        known = self.meetings.get(key)
+        if known is None:
+            known = self.meetings[key] = self._moved().meets(other._moved(), granule)
+        return known
+
+    def _moved(self) -> Footprint:
+        mould = self.part.mould
+        place, ahead = mould.band.footprint, self.output - mould.output
+        return attrs.evolve(place, low=place.low + ahead, high=place.high + ahead)
+
+
 @attrs.define(eq=False)
 class _Draft:
-    """An outline under way; equal bands, and equal descriptors, are kept once."""
+    """An outline under way. Equal bands and descriptors are kept once, and of equal sites only the first is made."""
 
     spec: DeviceSpec
     bands: dict[BandShape, int] = attrs.Factory(dict)
-    reads: Traffic = attrs.Factory(Traffic)
-    writes: Traffic = attrs.Factory(Traffic)
-    counts: dict[str, int] = attrs.Factory(dict)
+    taken: Counter[tuple[_Part, bool]] = attrs.Factory(Counter)
+    _moulds: dict[Hashable, list[_Mould]] = attrs.Factory(dict)
+    _parts: dict[tuple[Hashable, int, int], list[_Part]] = attrs.Factory(dict)
+    _meetings: dict[tuple[_Mould, _Mould, int, int], bool] = attrs.Factory(dict)
     _counted: dict[tuple[str, Shape], Counts] = attrs.Factory(dict)
 
     def draw(self, wanted: _Wanted) -> Outline:
         """The whole launch, worker by worker."""
-        bands_of = PROGRAMS[wanted.geometry.op](wanted.geometry, self.spec, wanted.workers)
-        workers = tuple(
-            tuple(runs_of(self._index(band, ordered) for band, ordered in in_order(bands_of(worker), self.spec)))
-            for worker in range(wanted.workers)
-        )
-        counts = {name: self.counts[name] for name in sorted(self.counts)}
-        return Outline(tuple(self.bands), workers, self.reads, self.writes, counts)
+        sites_of = SITES[wanted.geometry.op](wanted.geometry, self.spec, wanted.workers)
+        workers = tuple(tuple(runs_of(self._worker(sites_of(worker)))) for worker in range(wanted.workers))
+        return Outline(tuple(self.bands), workers, *self._account())
 
-    def _index(self, band: Band, ordered: bool) -> int:
-        groups = tuple(tuple(map(self._read, group)) for group in wait_groups(band, self.spec))
-        shape = BandShape(groups, band.ticks, ordered, tuple(map(self._write, band.chain)))
-        self._account(band, shape)
+    def _worker(self, sites: Iterable[Site]) -> list[int]:
+        """The bands of a worker, as indices."""
+        placed = (_Placed(part, site.output, self._meetings) for site in sites for part in self._parts_of(site))
+        parts = [(band.part, ordered) for band, ordered in in_order(placed, self.spec)]
+        self.taken.update(parts)
+        return [self._index(*part) for part in parts]
+
+    def _index(self, part: _Part, ordered: bool) -> int:
+        shape = part.shape._replace(ordered=True) if ordered else part.shape
         return self.bands.setdefault(shape, len(self.bands))
 
-    def _read(self, descriptor: Descriptor) -> Counts:
-        return self._count("read", descriptor)
+    def _parts_of(self, site: Site) -> list[_Part]:
+        key = (site.key, site.input % PAGE_BYTES, site.output % PAGE_BYTES)
+        known = self._parts.get(key)
+        if known is None:
+            known = self._parts[key] = [self._part(mould, site) for mould in self._moulds_of(site)]
+        return known
 
-    def _write(self, descriptor: Descriptor) -> Counts:
-        return self._count("write", descriptor)
+    def _moulds_of(self, site: Site) -> list[_Mould]:
+        known = self._moulds.get(site.key)
+        if known is None:
+            known = self._moulds[site.key] = [
+                _Mould(band, tuple(map(tuple, wait_groups(band, self.spec))), site.input, site.output)
+                for band in site.make(*site.args)
+            ]
+        return known
 
-    def _count(self, d: str, descriptor: Descriptor) -> Counts:
-        shape = (descriptor.address % PAGE_BYTES, descriptor.rows, descriptor.row_bytes, descriptor.pitch)
+    def _part(self, mould: _Mould, site: Site) -> _Part:
+        ahead = site.input - mould.input
+        groups = tuple([tuple([self._count("read", d, ahead) for d in group]) for group in mould.groups])
+        ahead = site.output - mould.output
+        chain = tuple([self._count("write", d, ahead) for d in mould.band.chain])
+        return _Part(mould, BandShape(groups, mould.band.ticks, False, chain))
+
+    def _count(self, d: str, descriptor: Descriptor, ahead: int) -> Counts:
+        """What a descriptor touches that stands `ahead` of where it was made."""
+        address, _, rows, row_bytes, pitch, _ = descriptor
+        shape = ((address + ahead) % PAGE_BYTES, rows, row_bytes, pitch)
         known = self._counted.get((d, shape))
         if known is None:
             check_fields(self.spec, descriptor)
@@ -142,31 +208,35 @@ class _Draft:
             self._counted[d, shape] = known
         return known
 
-    def _account(self, band: Band, shape: BandShape) -> None:
-        reads = [counts for group in shape.groups for counts in group]
-        _add(self.reads, reads, len(reads))
-        _add(self.writes, shape.chain, 1)
-        for name, number in _statistics(band, shape):
-            if number:
-                self.counts[name] = self.counts.get(name, 0) + number
+    def _account(self) -> tuple[Traffic, Traffic, dict[str, int]]:
+        """Traffic of reads and writes, and what the worker loop counts, of all bands that are taken."""
+        reads, writes, counts = Traffic(), Traffic(), Counter[str]()
+        for (part, ordered), times in self.taken.items():
+            descriptors = [read for group in part.shape.groups for read in group]
+            _add(reads, descriptors, times * len(descriptors), times)
+            _add(writes, part.shape.chain, times, times)
+            for name, number in _statistics(part.mould):
+                counts[name] += times * number
+            counts["ordered_drains"] += times * ordered
+        return reads, writes, {name: counts[name] for name in sorted(counts) if counts[name]}
 
 
-def _add(traffic: Traffic, descriptors: list[Counts] | tuple[Counts, ...], transfers: int) -> None:
+def _add(traffic: Traffic, descriptors: Sequence[Counts], transfers: int, times: int) -> None:
+    """The descriptors of a band, `times` times, which travel in so many transfers."""
     traffic.transfers += transfers
-    traffic.descriptors += len(descriptors)
+    traffic.descriptors += times * len(descriptors)
     for counts in descriptors:
-        traffic.payload_bytes += counts.payload_bytes
-        traffic.port_bytes += counts.port_bytes
-        traffic.bursts += counts.bursts
-        traffic.pages += counts.pages
-        traffic.rmw_granules += counts.partial_granules
+        traffic.payload_bytes += times * counts.payload_bytes
+        traffic.port_bytes += times * counts.port_bytes
+        traffic.bursts += times * counts.bursts
+        traffic.pages += times * counts.pages
+        traffic.rmw_granules += times * counts.partial_granules
     traffic.moved_bytes = traffic.due_bytes = traffic.payload_bytes
 
 
-def _statistics(band: Band, shape: BandShape) -> Iterator[tuple[str, int]]:
-    """What the worker loop counts for a band."""
-    yield "wait_groups", len(shape.groups)
-    yield "ordered_drains", int(shape.ordered)
+def _statistics(mould: _Mould) -> Iterator[tuple[str, int]]:
+    """What the worker loop counts for a band, but for its order."""
+    yield "wait_groups", len(mould.groups)
     yield "bands", 1
-    yield "oversized_pitch_reads", len(band.reads) if band.oversized else 0
-    yield from band.counts.items()
+    yield "oversized_pitch_reads", len(mould.band.reads) if mould.band.oversized else 0
+    yield from mould.band.counts.items()

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
+from tessbed.firmware_models import image
 from tessbed.firmware_models.bands import Band, in_order, wait_groups
 from tessbed.firmware_models.geometry import Geometry
-from tessbed.firmware_models.image import PROGRAMS
 from tessbed.scenarios.study.measure import Measured
 from tessbed.sim.stats import TransferRecord
 from tessbed.sim.transfer import Fold, cost_table
@@ -113,7 +113,7 @@ class _Walk:
     def worker(self, worker: int, clock: int) -> int:
         """Account for a worker from its start at `clock`; returns its end."""
         spec, geometry = self.measured.spec, self.measured.geometry
-        program = PROGRAMS[geometry.op](geometry, spec, self.measured.workers)
+        program = image.program(geometry, spec, self.measured.workers)
         costs, seq, tiles = cost_table(spec), 0, ""
         drains: list[Awaited] = []
         for band, ordered in in_order(program(worker), spec):

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tessbed.firmware_models import detess, tess
+from tessbed.firmware_models import detess, image
 from tessbed.firmware_models.bands import Band, Budget, Footprint, wait_groups
-from tessbed.firmware_models.ownership import cut_bytes
 from tessbed.sim.spec import DeviceSpec, override
 from tests.firmware_models.rig import device_geometry, launch
 from tests.geometries import random_geometries
@@ -53,14 +52,11 @@ def test_meets_never_misses_a_shared_granule() -> None:
 def all_bands(geometry: Geometry, spec: DeviceSpec) -> tuple[Budget, list[Band]]:
     """Every band of the geometry, as one worker that owns all would run them."""
     device = device_geometry(geometry)
+    made = list(image.program(device, spec, 1)(0))
     if geometry.op == "tess":
-        cuts = cut_bytes(device.output_bytes, device.output_address, 64, 1, lambda _: [])
-        made = list(tess.bands(device, spec, *cuts))
         channels = device.axes[0].tile
         return Budget.of(spec, channels * device.scalar_bytes, device.pixel_bytes(channels)), made
-    maker = detess._Maker(device, spec, detess.output_dimensions(device))
-    total = np.prod([d.level.extent for d in maker.dimensions], dtype=int)
-    return maker.budget, list(maker.bands(0, int(total)))
+    return detess._Maker(device, spec, detess.output_dimensions(device)).budget, made
 
 
 def touched(scratch: np.ndarray, band: Band) -> np.ndarray:

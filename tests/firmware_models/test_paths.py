@@ -2,7 +2,7 @@
 
 import pytest
 
-from tessbed.firmware_models import tess
+from tessbed.firmware_models import image
 from tessbed.firmware_models.pack import Fill
 from tessbed.sim.spec import DeviceSpec
 from tests.firmware_models.rig import device_geometry, launch, source_of
@@ -34,7 +34,7 @@ def test_only_the_last_block_is_cleared() -> None:
     """A clear is 16 bytes at the last block of each plane, before valid channels are written, not the whole plane."""
     geometry = Geometry("tess", (2, 3, 40), "bf16", HWC, (1, 2, 3, 40), True)
     device = device_geometry(geometry)
-    (band,) = tess.bands(device, DeviceSpec(), 0, device.output_bytes)
+    (band,) = image.program(device, DeviceSpec(), 1)(0)
     clear = band.steps[0]
     assert isinstance(clear, Fill)
     assert clear.shape == (6, 2, 16)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import attrs
 import numpy as np
 
+from tessbed.firmware_models import image
 from tessbed.firmware_models.bands import Band, Footprint
 from tessbed.firmware_models.geometry import Geometry
-from tessbed.firmware_models.image import PROGRAMS
 from tessbed.firmware_models.pack import Move
 from tessbed.kernels import Plan
 from tessbed.kernels.ev74.encode import encode_plan
@@ -101,7 +101,7 @@ def planned(name: str, plan: Plan, spec: DeviceSpec) -> Work:
     sizes = [-(-port.required_bytes // PAGE_BYTES) * PAGE_BYTES for port in (plan.input, plan.output)]
     output = INPUT + sizes[0] + PAGE_BYTES
     geometry = Geometry.of(decode(encode_plan(plan, plan.op).bind(INPUT, output).raw))
-    program = PROGRAMS[geometry.op](geometry, spec, spec.workers)
+    program = image.program(geometry, spec, spec.workers)
     programs = [list(program(worker)) for worker in range(spec.workers)]
     return Work(name, spec, programs, lambda: [(INPUT, _ramp(sizes[0])), (output, _zeros(sizes[1]))])
 

@@ -26,8 +26,15 @@ def find(name: str) -> Path:
     if name in known:
         return known[name]
     what = "is a folder, wanted a file" if path.is_dir() else "no such file, and no scenario of that name"
-    hint = nearest(path.stem, known) or "; `tessbed list` shows the scenarios"
-    raise ScenarioError([Problem(Place(name), f"{what}{hint}")])
+    raise ScenarioError([Problem(Place(name), f"{what}{_hint(name, path.stem, known)}")])
+
+
+def _hint(name: str, stem: str, known: dict[str, Path]) -> str:
+    from tessbed.scenarios.drills.format import drills
+
+    if name in drills():
+        return f"; it is a drill: tessbed drill {name}"
+    return nearest(stem, known) or "; `tessbed list` shows the scenarios"
 
 
 def read_text(path: Path, name: str) -> str:

@@ -11,7 +11,7 @@ from typing import NoReturn
 # verb: (module with its click `command`, what it does)
 VERBS = {
     "run": ("tessbed.verbs.run", "run a scenario on its backends and check every byte"),
-    "list": ("tessbed.verbs.list", "list the scenarios that ship with tessbed"),
+    "list": ("tessbed.verbs.list", "list the scenarios and the drills that ship with tessbed"),
     "show": ("tessbed.verbs.show", "show what a scenario asks for, and what it comes down to"),
     "validate": ("tessbed.verbs.validate", "check scenario files without running them"),
     "encode": ("tessbed.verbs.encode", "write the relocatable packets of a scenario's EV74 jobs"),

@@ -29,7 +29,7 @@ from tessbed.scenarios.keys import (
 from tessbed.scenarios.model import FirmwareChoice
 from tessbed.scenarios.problems import KeyPath, ScenarioError, alternatives, nearest
 from tessbed.scenarios.reader import Reader, describe
-from tessbed.scenarios.toml_source import Source
+from tessbed.scenarios.toml_source import Source, parse
 
 BYTES = integer(0, 1 << 40)
 NAMES = listed("a list of names", TEXT)
@@ -129,6 +129,11 @@ def drills() -> dict[str, Path]:
     """The drills that ship, by name."""
     folder = Path(__file__).parent / "field"
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def shipped() -> dict[str, Drill]:
+    """The drills that ship, read, by name."""
+    return {name: compose_drill(parse(path.read_text(encoding="utf-8"), str(path))) for name, path in drills().items()}
 
 
 def compose_drill(source: Source) -> Drill:

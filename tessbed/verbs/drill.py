@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from tessbed.scenarios.drills.format import compose_drill, drills
+from tessbed.scenarios.drills.format import compose_drill, drills, shipped
 from tessbed.scenarios.drills.stage import Stage
 from tessbed.scenarios.library import read_text
 from tessbed.scenarios.problems import Place, Problem, ScenarioError, nearest
@@ -49,13 +49,16 @@ def transcript(name: str, about: str, steps: list[str], ok: bool) -> list[str]:
 
 
 def _list(as_json: bool) -> int:
-    known = {name: compose_drill(parse(read_text(path, name), str(path))) for name, path in drills().items()}
     if as_json:
-        click.echo(json.dumps([{"drill": name, "about": drill.about} for name, drill in known.items()], indent=2))
-        return OK
-    for line in aligned(("drill", "about"), [(name, drill.about) for name, drill in known.items()]):
-        click.echo(line)
+        click.echo(json.dumps([{"drill": name, "about": drill.about} for name, drill in shipped().items()], indent=2))
+    else:
+        click.echo("\n".join(table()))
     return OK
+
+
+def table() -> list[str]:
+    """The drills that ship, one a line."""
+    return aligned(("drill", "about"), [(name, drill.about) for name, drill in shipped().items()])
 
 
 def _find(name: str) -> Path:

@@ -1,27 +1,39 @@
-"""`tessbed list`: the catalogue, one scenario a line."""
+"""`tessbed list`: the catalogue, one scenario a line, and the drills."""
 
 import json
 
 import click
 
+from tessbed.scenarios.drills.format import shipped
 from tessbed.scenarios.library import catalogue, load
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.text_table import aligned
+from tessbed.verbs import drill
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option
 
+HELP = "List what ships with tessbed: scenarios, for `tessbed run NAME`, and drills, for `tessbed drill NAME`."
 
-@verb("list", "List the scenarios that ship with tessbed; run one with `tessbed run NAME`.")
+
+@verb("list", HELP)
 @json_option
 def command(as_json: bool) -> None:
-    """The catalogue on stdout."""
+    """The catalogue and the drills on stdout."""
     scenarios = {name: load(str(path)) for name, path in catalogue().items()}
     if as_json:
-        click.echo(json.dumps([_summary(name, scenario) for name, scenario in scenarios.items()], indent=2))
+        click.echo(json.dumps(_document(scenarios), indent=2))
         return
     rows = [_row(name, scenario) for name, scenario in scenarios.items()]
-    for line in aligned(("scenario", "jobs", "bytes", "about"), rows, numbers=(1, 2)):
-        click.echo(line)
+    table = aligned(("scenario", "jobs", "bytes", "about"), rows, numbers=(1, 2))
+    click.echo("\n".join([*table, "", *drill.table()]))
+
+
+def _document(scenarios: dict[str, Scenario]) -> dict[str, object]:
+    return {
+        "schema_version": 1,
+        "scenarios": [_summary(name, scenario) for name, scenario in scenarios.items()],
+        "drills": [{"drill": name, "about": script.about} for name, script in shipped().items()],
+    }
 
 
 def _row(name: str, scenario: Scenario) -> tuple[str, ...]:

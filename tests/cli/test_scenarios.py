@@ -140,11 +140,22 @@ def test_output_folder(tessbed: Tessbed, file: Path) -> None:
 
 
 def test_list(tessbed: Tessbed) -> None:
-    """The catalogue has a line for each scenario, and a document."""
-    lines = tessbed("list").out.splitlines()
+    """The catalogue has a line for each scenario, then one for each drill in a section of their own, and a document."""
+    scenarios, drills = (part.splitlines() for part in tessbed("list").out.split("\n\n"))
     named = json.loads(tessbed("list", "--json").out)
-    assert [line.split()[0] for line in lines[1:]] == [entry["scenario"] for entry in named]
-    assert "yolov8n-heads-bf16" in [entry["scenario"] for entry in named]
+    assert [line.split()[0] for line in scenarios] == ["scenario", *(entry["scenario"] for entry in named["scenarios"])]
+    assert [line.split()[0] for line in drills] == ["drill", *(entry["drill"] for entry in named["drills"])]
+    assert "yolov8n-heads-bf16" in [entry["scenario"] for entry in named["scenarios"]]
+    assert "\n".join(drills) + "\n" == tessbed("drill").out
+
+
+def test_a_drill_is_no_scenario(tessbed: Tessbed) -> None:
+    """Whoever takes the name of a drill for a scenario's is told which verb runs it."""
+    said = tessbed("run", "stale-cache")
+    assert said.code == 2
+    assert said.err == (
+        "stale-cache: no such file, and no scenario of that name; it is a drill: tessbed drill stale-cache\n"
+    )
 
 
 def test_show(tessbed: Tessbed, file: Path) -> None:

@@ -115,15 +115,19 @@ class Geometry:
         return {}
 
     def span_bytes(self, fixed: tuple[int, ...] = ()) -> int:
-        """Bytes of all the tiles whose leading extents are `fixed`; with none fixed, of one whole volume."""
+        """Bytes of all the tiles whose leading extents are `fixed`: of one with all fixed, of a volume with none."""
+        known = self._spans.get(fixed)
+        if known is None:
+            known = self._spans[fixed] = self._span_bytes(fixed)
+        return known
+
+    def _span_bytes(self, fixed: tuple[int, ...]) -> int:
         if len(fixed) == len(self.axes):
             return self.tile_bytes(fixed)
-        if fixed not in self._spans:
-            axis = self.axes[len(fixed)]
-            full, rest = divmod(axis.extent, axis.tile)
-            total = full * self.span_bytes((*fixed, axis.tile)) if full else 0
-            self._spans[fixed] = total + (self.span_bytes((*fixed, rest)) if rest else 0)
-        return self._spans[fixed]
+        axis = self.axes[len(fixed)]
+        full, rest = divmod(axis.extent, axis.tile)
+        total = full * self.span_bytes((*fixed, axis.tile)) if full else 0
+        return total + (self.span_bytes((*fixed, rest)) if rest else 0)
 
     @cached_property
     def grid(self) -> tuple[int, ...]:

@@ -76,7 +76,7 @@ def _tile_sites(geometry: Geometry, spec: DeviceSpec, low: int, high: int) -> It
         start = tile.tiled_offset
         if start >= high:
             return
-        owned = (max(low - start, 0), min(high - start, geometry.tile_bytes(tile.extents)))
+        owned = (max(low - start, 0), min(high - start, geometry.span_bytes(tile.extents)))
         yield Site((tile.extents, owned), source + tile.linear_offset, target + start, make, (tile, *owned))
 
 

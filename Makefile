@@ -16,8 +16,13 @@ PYTEST  := $(PY) -m pytest -n $(JOBS)
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint long bench docs dist clean
 
-# A .venv whose interpreter has gone is no .venv.
-$(shell [ ! -e .venv ] || $(PY) -c "" 2>/dev/null || rm -rf $(MADE))
+# PYTHON as one word of the shell, whatever is in its path; and whether .venv was made from it.
+NAMED := $(if $(PYTHON),'$(PYTHON)')
+WHO   := import os, sys; print(sys.version, os.path.realpath(sys.base_prefix))
+SAME  := $(if $(NAMED),[ "$$($(NAMED) -c '$(WHO)' 2>/dev/null)" = "$$($(PY) -c '$(WHO)' 2>/dev/null)" ],true)
+
+# A .venv whose interpreter has gone, or is another than PYTHON names, is no .venv.
+$(shell [ ! -e .venv ] || { $(PY) -c "" 2>/dev/null && $(SAME); } || rm -rf $(MADE))
 
 help: ## print these lines
 	@echo "usage: make TARGET [PYTHON=python3.12] [JOBS=2]"
@@ -79,24 +84,26 @@ $(MADE)/dist: $(MADE)/venv
 	@$(PY) -m pip install --quiet --quiet --disable-pip-version-check build
 	@touch $@
 
-# Takes a .venv that is there already, if its Python will do; else makes one from the first interpreter that can.
+# Takes a .venv that is there already, if its Python will do and is the one that PYTHON names; else makes one, from PYTHON
+# or from the first interpreter that can.
 $(MADE)/venv:
 	@fits='import sys; sys.exit(sys.version_info < (3, 11))'; \
-	if ! $(PY) -c "$$fits; import pip" 2>/dev/null; then \
+	if ! $(PY) -c "$$fits; import pip" 2>/dev/null || ! { $(SAME); }; then \
+	    set -- $(or $(NAMED),python3.13 python3.12 python3.11 python3); \
 	    found=; bare=; \
-	    for python in $(or $(PYTHON),python3.13 python3.12 python3.11 python3); do \
-	        $$python -c "$$fits" 2>/dev/null || continue; \
-	        if $$python -c 'import ensurepip, venv' 2>/dev/null; then found=$$python; break; fi; \
+	    for python in "$$@"; do \
+	        "$$python" -c "$$fits" 2>/dev/null || continue; \
+	        if "$$python" -c 'import ensurepip, venv' 2>/dev/null; then found=$$python; break; fi; \
 	        bare=$${bare:-$$python}; \
 	    done; \
 	    if [ -z "$$found" ] && [ -n "$$bare" ]; then \
 	        echo "error: $$bare can not make a virtual environment: its modules venv and ensurepip are missing." >&2; \
 	        echo "On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; \
 	    elif [ -z "$$found" ]; then \
-	        echo "error: no Python of 3.11 or newer among: $(or $(PYTHON),python3.13 python3.12 python3.11 python3)." >&2; \
+	        echo "error: no Python of 3.11 or newer among: $$*." >&2; \
 	        echo "Install one, or name yours: make PYTHON=/path/to/python3" >&2; exit 1; \
 	    fi; \
 	    echo "making .venv with $$found" >&2; \
-	    $$found -m venv --clear .venv; \
+	    "$$found" -m venv --clear .venv; \
 	fi
 	@mkdir -p $(MADE) && touch $@

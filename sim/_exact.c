@@ -516,7 +516,8 @@ typedef struct Room { /* what a launch needs, in items */
 
 static Room room_of(const Launch *launch, i64 longest) {
     const Spec *spec = launch->spec;
-    i64 most = launch->workers * (longest > spec->slots ? longest : spec->slots);
+    i64 cores = launch->workers < spec->cores ? launch->workers : spec->cores; /* a core runs one worker at a time */
+    i64 most = (spec->per_core ? 1 : cores) * (longest > spec->slots ? longest : spec->slots);
     i64 flying = spec->credits < most ? spec->credits : most;
     i64 channels = spec->channels[0] > spec->channels[1] ? spec->channels[0] : spec->channels[1];
     i64 state = launch->workers * (16 + 6 * spec->slots) + launch->lines * (3 + channels + flying) + spec->ports;

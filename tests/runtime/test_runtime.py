@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simpy import Environment
 
 from tessbed.firmware_models.faults import STATUS
-from tessbed.firmware_models.image import Composition
+from tessbed.firmware_models.image import Composition, FirmwareImage
 from tessbed.kernels.errors import BindingError
 from tessbed.runtime import (
     CapabilityError,
@@ -24,7 +25,9 @@ from tessbed.runtime import (
     prepare,
 )
 from tessbed.runtime.trouble import REFUSALS
-from tests.runtime.bench import LINEAR_BYTES, filled, linear_output, make_device, small_plan, tiled_input
+from tessbed.sim.check import Checker
+from tessbed.sim.device import Device
+from tests.runtime.bench import LINEAR_BYTES, filled, linear_output, make_device, small_plan, small_spec, tiled_input
 
 
 @pytest.fixture
@@ -243,10 +246,14 @@ CONFLICTS = {
 }
 
 
+@pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("case", CONFLICTS.values(), ids=CONFLICTS.keys())
-def test_jobs_that_share_a_granule_are_ordered_or_refused(runtime: Runtime, case: tuple[int, int, str | None]) -> None:
-    """Two jobs in flight never write one 64-byte granule: refused naming both, admitted with a dependency."""
+def test_jobs_that_share_a_granule_are_ordered_or_refused(case: tuple[int, int, str | None], devices: int) -> None:
+    """Two jobs in flight never write one 64-byte granule, on one device or on two whose checker they share."""
     first_at, second_at, words = case
+    env, checker = Environment(), Checker()
+    image = FirmwareImage.full()
+    runtime = Runtime([Device(small_spec(), image, env=env, checker=checker) for _ in range(devices)])
     source, _ = filled(runtime)
     target = runtime.allocate(1024)
     first = runtime.submit(small_plan(), [source], [target.view(first_at, 68)], name="one")

@@ -28,11 +28,6 @@ class HeapReport:
     holes: int
     taken: int
 
-    @property
-    def fragmentation_percent(self) -> int:
-        """The part of the free bytes that is outside the largest hole; 0 when all are in one."""
-        return 100 - 100 * self.largest_hole_bytes // self.free_bytes if self.free_bytes else 0
-
 
 @attrs.define(eq=False)
 class Heap:

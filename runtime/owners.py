@@ -10,8 +10,6 @@ from typing import Protocol
 
 import attrs
 
-ROLES = ("packet", "prepared", "inputs", "outputs", "workspace")
-
 
 class Owned(Protocol):
     """Anything with counted references: an allocation, a control block, prepared metadata."""
@@ -23,7 +21,7 @@ class Owned(Protocol):
 
 @attrs.define(eq=False, repr=False)
 class Owners:
-    """The references of one job. `holder` names it in leak reports, `taken` counts all that it ever took."""
+    """The references of one job with their roles. `holder` names it in leak reports, `taken` counts all it ever took."""
 
     holder: str
     held: list[tuple[str, Owned]] = attrs.field(factory=list, init=False)
@@ -41,7 +39,3 @@ class Owners:
         while self.held:
             role, thing = self.held.pop()
             thing.drop(f"{self.holder} ({role})")
-
-    def roles(self) -> dict[str, int]:
-        """How many references are held in each role."""
-        return {role: sum(1 for name, _ in self.held if name == role) for role in ROLES}

@@ -30,11 +30,6 @@ class Notice:
     cookie: int
     tick: int
 
-    @property
-    def is_fault(self) -> bool:
-        """True where the device is at fault, not only unlucky."""
-        return self.kind in DEVICE_FAULTS
-
 
 NOTICES = {
     "late": "a record came after the job had timed out; the job ended by it",

@@ -111,28 +111,6 @@ def ran(job: Job, output: Bytes) -> BackendRun:
     return BackendRun(output, result.device_ticks, result=result, job=job)
 
 
-def run_ev74(
-    plan: Plan,
-    source: Bytes,
-    prefill: int,
-    spec: DeviceSpec | None = None,
-    *,
-    firmware: FirmwareImage | None = None,
-    seed: int = 0,
-    workers: int | None = None,
-) -> BackendRun:
-    """Run on a fresh EV74: packet, runtime, firmware, DMA. `source` is the input's required span."""
-    with (
-        ev74(spec or DeviceSpec(), firmware=firmware, seed=seed) as runtime,
-        input_buffer(runtime, plan) as lent,
-        output_buffer(runtime, plan, prefill) as taken,
-    ):
-        lent.host[:] = source
-        job = submit(runtime, plan, lent, taken, workers=workers)
-        runtime.wait(job)
-        return ran(job, taken.host.copy())
-
-
 def input_buffer(runtime: Runtime, plan: Plan) -> Buffer:
     """Storage for a plan's input, which the device may only read."""
     port = plan.input

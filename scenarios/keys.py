@@ -144,9 +144,6 @@ FAULT = (
     Key("transfer", "which of that worker's transfers, from 0", integer(0, 2**32 - 1), default=0),
     Key("ticks", "how late it strikes, for faults of the completion", integer(0, 2**40), default=0),
 )
-HELD_OPS = listed("a list of operations", one_of(*OPS))
-HELD_DTYPES = listed("a list of scalar types", one_of(*DTYPES))
-VERSIONS = listed("a list of versions", VERSION)
 FIRMWARE = (
     Key(
         "ops",

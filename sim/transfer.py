@@ -137,16 +137,6 @@ def cost_table(spec: DeviceSpec) -> CostTable:
     return CostTable(spec)
 
 
-def fold_read(spec: DeviceSpec, descriptor: Descriptor) -> Fold:
-    """The five integers of a gather read."""
-    return cost_table(spec).read(descriptor)
-
-
-def fold_chain(spec: DeviceSpec, descriptors: Sequence[Descriptor]) -> Fold:
-    """The five integers of a drain chain, and those of its segments."""
-    return cost_table(spec).chain(descriptors)
-
-
 def check_fields(spec: DeviceSpec, descriptor: Descriptor) -> None:
     """Raise HazardError unless every hardware field holds its value as it is."""
     limit = spec.dma.field_limit

@@ -14,6 +14,7 @@ from tessbed.kernels.a65 import detesscast as a65_detesscast
 from tessbed.kernels.a65 import tess as a65_tess
 from tessbed.kernels.ops import detess, detesscast, tess
 from tessbed.scenarios import backends
+from tessbed.sim.spec import DeviceSpec
 from tests.requests import Request
 
 Run = Callable[[Request, bytes, int], bytes]
@@ -64,7 +65,20 @@ def assert_guards_stand(storage: np.ndarray) -> None:
 
 def run_ev74(request: Request, source: bytes, prefill: int) -> bytes:
     """A fresh default device: packet, runtime, firmware, DMA."""
-    return backends.run_ev74(plan_of(request), np.frombuffer(source, np.uint8), prefill).output.tobytes()
+    return on_ev74(plan_of(request), source, prefill, DeviceSpec()).output.tobytes()
+
+
+def on_ev74(plan: Plan, source: bytes, prefill: int, spec: DeviceSpec, seed: int = 0) -> backends.BackendRun:
+    """The same on a device of that spec, with the ticks."""
+    with (
+        backends.ev74(spec, seed=seed) as runtime,
+        backends.input_buffer(runtime, plan) as lent,
+        backends.output_buffer(runtime, plan, prefill) as taken,
+    ):
+        lent.host[:] = np.frombuffer(source, np.uint8)
+        job = backends.submit(runtime, plan, lent, taken)
+        runtime.wait(job)
+        return backends.ran(job, taken.host.copy())
 
 
 BACKENDS: dict[str, Run] = {

@@ -3,13 +3,11 @@
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tessbed.kernels import Plan
-from tessbed.scenarios.backends import run_ev74
 from tessbed.sim.spec import DeviceSpec, override
-from tests.contract.backends import plan_of
+from tests.contract.backends import on_ev74, plan_of
 from tests.geometries import name_of, random_geometries
 from tests.oracle import PREFILL, Geometry, expected_output, input_bytes
 from tests.requests import request_of
@@ -27,7 +25,7 @@ def launched(geometry: Geometry, seed: int = 0, **changes: Any) -> tuple[bytes, 
     """Output bytes and device ticks on the default device with `changes`."""
     plan: Plan = plan_of(request_of(geometry))
     spec = override(DeviceSpec(), changes)
-    run = run_ev74(plan, np.frombuffer(source_of(geometry), np.uint8), PREFILL, spec, seed=seed)
+    run = on_ev74(plan, source_of(geometry), PREFILL, spec, seed)
     return run.output.tobytes(), run.ticks
 
 

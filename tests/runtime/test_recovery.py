@@ -59,9 +59,6 @@ def test_odd_completions_end_the_right_job(case: tuple[Fault, list[str], list[st
     assert states(second) == HAPPY
     assert [notice.kind for notice in runtime.scheduler.notices] == notices
     assert runtime.device_faults == notices.count("unknown")
-    assert [notice.kind for notice in runtime.scheduler.notices if notice.is_fault] == [
-        "unknown"
-    ] * runtime.device_faults
     assert b.host.tobytes() == linear_output(tiled_input(0)).tobytes()
     assert d.host.tobytes() == linear_output(tiled_input(1)).tobytes()
 

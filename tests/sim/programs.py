@@ -4,7 +4,8 @@ import random
 from typing import Any
 
 from tessbed.sim.timing import Cost, Program, Run, TimedBand
-from tessbed.sim.transfer import Descriptor, Fold, fold_chain, fold_read
+from tessbed.sim.transfer import Descriptor, Fold
+from tests.sim.folds import fold_chain, fold_read
 from tests.sim.rig import DATA
 
 Bands = list[tuple[list[list[Descriptor]], int, bool, list[Descriptor]]]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tessbed.sim.granule import split_rows
 from tessbed.sim.spec import DeviceSpec, override
-from tessbed.sim.transfer import Descriptor, fold_chain
+from tessbed.sim.transfer import Descriptor
 
 GRANULES = st.sampled_from([16, 32, 64, 128])
 

@@ -7,7 +7,8 @@ import pytest
 
 from tessbed.sim import clock
 from tessbed.sim.stats import STALLS
-from tessbed.sim.transfer import Descriptor, fold_chain, fold_read
+from tessbed.sim.transfer import Descriptor
+from tests.sim.folds import fold_chain, fold_read
 from tests.sim.programs import body_of
 from tests.sim.rig import DATA, HAND, OUT, build, moments, read, write
 from tests.sim.stepper import walk

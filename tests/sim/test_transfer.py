@@ -4,7 +4,8 @@ import pytest
 
 from tessbed.sim.errors import HazardError
 from tessbed.sim.spec import DeviceSpec, override
-from tessbed.sim.transfer import Descriptor, fold_chain, fold_read
+from tessbed.sim.transfer import Descriptor
+from tests.sim.folds import fold_chain, fold_read
 
 # Defaults: access 64, granule 64, memory 64 B/tick, channel 16 B/tick, setup 64, row 1, latency 200 / 120.
 READS = [  # address, rows, row_bytes, pitch, (s, m, c, l), (port bytes, bursts, pages)

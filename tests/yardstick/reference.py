@@ -9,7 +9,8 @@ from tessbed.sim.limits import PAGE_BYTES
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import JobStats
 from tessbed.sim.timing import Cost, Program, TimedBand
-from tessbed.sim.transfer import Fold, fold_chain, fold_read
+from tessbed.sim.transfer import Fold
+from tests.sim.folds import fold_chain, fold_read
 from tests.sim.rig import BodyFirmware
 from tests.yardstick.work import Memory, Work
 

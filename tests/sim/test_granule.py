@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tessbed.sim.granule import split_rows
 from tessbed.sim.spec import DeviceSpec, override
 from tessbed.sim.transfer import Descriptor
+from tests.sim.folds import fold_chain
 
 GRANULES = st.sampled_from([16, 32, 64, 128])
 

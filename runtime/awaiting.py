@@ -16,7 +16,8 @@ import attrs
 
 from tessbed.runtime.jobs import Job, JobResult
 from tessbed.runtime.queues import Queue
-from tessbed.runtime.runtime import Runtime, verdict
+from tessbed.runtime.runtime import Runtime
+from tessbed.runtime.trouble import verdict
 
 
 @attrs.define(eq=False, repr=False)

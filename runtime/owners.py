@@ -21,7 +21,7 @@ class Owned(Protocol):
 
 @attrs.define(eq=False, repr=False)
 class Owners:
-    """The references of one job with their roles. `holder` names it in leak reports, `taken` counts all that it took."""
+    """The references of one job with their roles. `holder` names it in leak reports, `taken` counts all it took."""
 
     holder: str
     held: list[tuple[str, Owned]] = attrs.field(factory=list, init=False)

@@ -21,7 +21,7 @@ from tessbed.runtime.allocator import DIRTY, Allocator, Handle, Leak, device_hea
 from tessbed.runtime.buffers import Allocation, Buffer, View, as_view
 from tessbed.runtime.coherency import Finding, Policy, refuse
 from tessbed.runtime.control import ControlPool
-from tessbed.runtime.errors import JobCancelled, JobLost, SubmitError
+from tessbed.runtime.errors import SubmitError
 from tessbed.runtime.jobs import OK, Job, JobResult
 from tessbed.runtime.link import Link
 from tessbed.runtime.owners import Owned
@@ -32,7 +32,7 @@ from tessbed.runtime.scheduler import DEVICE_FAULTS, Scheduler
 from tessbed.runtime.spans import Footprint
 from tessbed.runtime.states import Move, State
 from tessbed.runtime.submission import Order, Submitter, Touch
-from tessbed.runtime.trouble import job_fault
+from tessbed.runtime.trouble import verdict
 from tessbed.runtime.watchdog import Watchdog
 from tessbed.sim.device import Device
 from tessbed.sim.diagnosis import diagnose
@@ -275,18 +275,6 @@ class Runtime:
         job.outcome = OK
         job.move(Move.SKIP, self.now)
         return job
-
-
-def verdict(job: Job) -> JobResult:
-    """The result of a job that is over and went well. Raises JobFault, JobCancelled, JobLost for any other."""
-    if job.outcome == OK:
-        return job.result()
-    if job.state is State.RETIRED:
-        assert job.record is not None
-        raise job_fault(str(job), job.record)
-    if job.state is State.CANCELLED:
-        raise JobCancelled(f"{job}: {job.reason}")
-    raise JobLost(f"{job}: {job.reason}")
 
 
 def _allocations(ports: Sequence[View]) -> tuple[Allocation, ...]:

@@ -1,11 +1,13 @@
-"""Trouble: the status codes of completion records, by name.
+"""Trouble: how a job ended, as its result or as the error to raise; the status codes of records, by name.
 
 Codes from 0x100 are the device's own. Those below are the firmware's refusals of a packet; both sides keep this table,
 and a test holds the two together. In a refusal `field` is the byte offset of the packet field at fault.
 """
 
 from tessbed.kernels.ev74.fields import FIELDS
-from tessbed.runtime.errors import JobFault
+from tessbed.runtime.errors import JobCancelled, JobFault, JobLost
+from tessbed.runtime.jobs import OK, Job, JobResult
+from tessbed.runtime.states import State
 from tessbed.sim import completion
 
 REFUSALS = {
@@ -37,7 +39,19 @@ def field_name(record: completion.Record) -> str:
     return _FIELD_AT.get(record.completion.field, "") if record.completion.status in REFUSALS else ""
 
 
-def job_fault(job: str, record: completion.Record) -> JobFault:
+def verdict(job: Job) -> JobResult:
+    """The result of a job that is over and went well. Raises JobFault, JobCancelled, JobLost for any other."""
+    if job.outcome == OK:
+        return job.result()
+    if job.state is State.RETIRED:
+        assert job.record is not None
+        raise _fault(str(job), job.record)
+    if job.state is State.CANCELLED:
+        raise JobCancelled(f"{job}: {job.reason}")
+    raise JobLost(f"{job}: {job.reason}")
+
+
+def _fault(job: str, record: completion.Record) -> JobFault:
     """The error for a job whose record says that it failed."""
     done = record.completion
     return JobFault(job, status_name(done.status), field_name(record), done.detail)

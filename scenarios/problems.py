@@ -8,13 +8,18 @@ import attrs
 KeyPath = tuple[str | int, ...]
 
 
-@attrs.frozen(order=True)
+@attrs.frozen
 class Place:
     """Where a value was written: a file with line and column (both from 1), or an option such as `--set name`."""
 
     source: str
     line: int = 0
     column: int = 0
+
+    @property
+    def order(self) -> tuple[str, int, int]:
+        """What places are sorted by."""
+        return self.source, self.line, self.column
 
     def __str__(self) -> str:
         return f"{self.source}:{self.line}:{self.column}" if self.line else self.source
@@ -33,6 +38,8 @@ class Problem:
 
 def _printable(text: str) -> str:
     """The text with everything escaped that could play tricks on a terminal."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -40,7 +47,7 @@ class ScenarioError(ValueError):
     """A scenario that can not be run as written; `problems` holds every mistake found, in the order of the file."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.place))
+        self.problems = tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.place.order))
         super().__init__("\n".join(map(str, self.problems)))
 
 

@@ -8,6 +8,9 @@ from tessbed.scenarios.keys import Key, Kind
 from tessbed.scenarios.problems import KeyPath, Place, Problem, alternatives, closest, nearest, path_text
 from tessbed.scenarios.toml_source import Source
 
+HINTED = 100
+"""So many unknown keys of a table are compared with those that it has; whoever has more has another kind of file."""
+
 
 @attrs.define
 class Reader:
@@ -58,13 +61,13 @@ class Reader:
         """Blame every unknown key; returns the absent keys that they were probably meant to be."""
         names = [key.name for key in keys]
         meant = []
-        for name in values:
-            if name not in names:
-                here = (*path, name)
-                absent = closest(name, [entry for entry in names if entry not in values])
-                meant += [absent] if absent else []
-                hint = f"; did you mean {absent}?" if absent else nearest(name, names)
-                self.blame(here, f"unknown key, wanted {names_of(keys)}{hint}", self.source.key_place(here))
+        left = [name for name in names if name not in values]
+        for count, name in enumerate(name for name in values if name not in names):
+            here = (*path, name)
+            absent = closest(name, left) if count < HINTED else None
+            meant += [absent] if absent else []
+            hint = f"; did you mean {absent}?" if absent else nearest(name, names) if count < HINTED else ""
+            self.blame(here, f"unknown key, wanted {names_of(keys)}{hint}", self.source.key_place(here))
         return meant
 
     def _value(self, path: KeyPath, value: Any, key: Key) -> Any:
@@ -112,7 +115,7 @@ def describe(value: Any) -> str:
     if isinstance(value, list):
         return f"a list of {len(value)}: {_short(str(value))}" if value else "an empty list"
     if isinstance(value, dict):
-        return f"a table with {', '.join(value)}" if value else "an empty table"
+        return f"a table with {_short(', '.join(value))}" if value else "an empty table"
     return f"the float {value}" if isinstance(value, float) else _short(str(value))
 
 

@@ -6,6 +6,7 @@ Both read the same text; a text that tomllib refuses is never walked.
 
 import re
 import tomllib
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
@@ -99,11 +100,11 @@ def _walk(text: str) -> Iterator[Found]:
     from tree_sitter import Language, Parser
     from tree_sitter_toml import language
 
-    lines = text.encode().split(b"\n")
+    inner = [_inner_bytes(line) for line in text.split("\n")]
 
     def spot(node: Any) -> Spot:
         row, column = node.start_point
-        return row + 1, len(lines[row][:column].decode()) + 1
+        return row + 1, column - bisect_left(inner[row], column) + 1
 
     counts: dict[KeyPath, int] = {}
     for node in Parser(Language(language())).parse(text.encode()).root_node.named_children:
@@ -116,6 +117,11 @@ def _walk(text: str) -> Iterator[Found]:
         for pair in [node] if node.type == "pair" else node.named_children:
             if pair.type == "pair":
                 yield from _pair(table, pair, spot)
+
+
+def _inner_bytes(line: str) -> list[int]:
+    """Where the bytes of the line stand that begin no character: the parser counts bytes, people count characters."""
+    return [] if line.isascii() else [at for at, byte in enumerate(line.encode()) if byte & 0xC0 == 0x80]
 
 
 def _resolved(path: KeyPath, counts: dict[KeyPath, int], *, grows: bool) -> KeyPath:

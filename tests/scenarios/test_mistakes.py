@@ -1,11 +1,13 @@
 """Mistakes: each is reported in its place, with what was got, wanted and probably meant; and all of them at once."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from tessbed.scenarios.compose import compose
 from tessbed.scenarios.problems import ScenarioError
+from tessbed.scenarios.reader import HINTED
 from tessbed.scenarios.toml_source import parse
 from tests.scenarios.texts import SMALL
 
@@ -311,3 +313,27 @@ def test_input_files(tmp_path: Path, name: str, content: bytes | None, message: 
     lines = problems_of(SMALL.replace('{ pattern = "golden" }', f'{{ file = "{name}" }}', 1), tmp_path)
     assert len(lines) == 1
     assert lines[0].startswith("f:9:18: jobs[0].input.file: " + message.format(folder=tmp_path))
+
+
+def test_many_unknown_keys_are_all_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each unknown key is told in its place; only the first ones are compared with the keys that there are."""
+    compared: list[str] = []
+
+    def closest(name: str, names: Iterable[str]) -> None:
+        compared.append(name)
+
+    monkeypatch.setattr("tessbed.scenarios.reader.closest", closest)
+    monkeypatch.setattr("tessbed.scenarios.problems.closest", closest)
+    text = SMALL.replace("[[jobs]]", "".join(f"key{i} = {i}\n" for i in range(3 * HINTED)) + "[[jobs]]", 1)
+    told = problems_of(text)
+    assert len(told) == 3 * HINTED
+    assert set(compared) == {f"key{i}" for i in range(HINTED)}
+
+
+def test_a_large_table_is_cut_short() -> None:
+    """A table in the place of something else is told by its first keys."""
+    (text,) = problems_of(
+        SMALL.replace('name = "small"', "name = { " + ", ".join(f"k{i} = 1" for i in range(99)) + " }")
+    )
+    assert text.startswith("f:1:8: name: got a table with k0, k1, k2,")
+    assert len(text) < 160

@@ -107,3 +107,14 @@ def test_syntax_errors(text: str, message: str) -> None:
         parse(text, "f")
     assert len(caught.value.problems) == 1
     assert str(caught.value).startswith(message)
+
+
+def test_columns_of_a_long_line() -> None:
+    """Every item of a long line keeps its place, among characters of one to four bytes."""
+    items = ["ab", "é", "漢字", "🙂", "", "z̈"] * 50
+    line = "a = [" + ", ".join(f'"{item}"' for item in items) + "]"
+    source = parse(f'b = "🙂"\n{line}\n', "f.toml")
+    at = len("a = [") + 1
+    for index, item in enumerate(items):
+        assert source.places["a", index].column == at
+        at += len(f'"{item}", ')

@@ -1,4 +1,4 @@
-"""What docs/scenario.md shows, renewed in place by `python -m tessbed.scenarios.docs`, and the published schema.
+"""What docs/scenario.md and docs/study.md show, renewed by `python -m tessbed.scenarios.docs`, and the JSON schema.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. A console block shows what its command
 really prints; the scenario files that it names are the TOML blocks that begin with `# file: NAME`. The rest is written
@@ -88,4 +88,6 @@ def _table(head: tuple[str, ...], rows: Rows) -> str:
 if __name__ == "__main__":
     page = Path("docs/scenario.md")
     page.write_text(renew_sessions(renew(page.read_text(encoding="utf-8"))), encoding="utf-8", newline="\n")
+    studies = Path("docs/study.md")
+    studies.write_text(renew_sessions(studies.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
     Path("docs/scenario.schema.json").write_text(schema_text(), encoding="utf-8", newline="\n")

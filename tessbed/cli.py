@@ -27,6 +27,7 @@ VERBS = {
     "whatif": ("tessbed.verbs.whatif", "re-run with each device parameter worse and better, ranked"),
     "compare": ("tessbed.verbs.compare", "tell which terms make the difference between two runs"),
     "sweep": ("tessbed.verbs.sweep", "time thousands of configurations in parallel; resumes"),
+    "search": ("tessbed.verbs.search", "search a large space for the configuration with the fewest ticks"),
     "bench": ("tessbed.verbs.bench", "measure the A65 rows beside plain copies and plain numpy"),
     "doctor": ("tessbed.verbs.doctor", "tell what is installed, and which A65 rows are in use"),
 }

@@ -191,7 +191,7 @@ def _near(job: dict[str, Any], percent: float, best: int, floor: int) -> str:
     return f"{near}; the best, {job['best']} workers, is {over:.1f} % above it"
 
 
-def spark(values: Sequence[float]) -> str:
-    """A sparkline from 0 to the largest value."""
-    top = max(values) or 1
-    return "".join(SPARKS[min(len(SPARKS) - 1, int(len(SPARKS) * value / top))] for value in values)
+def spark(values: Sequence[float], floor: float = 0) -> str:
+    """A sparkline from `floor` to the largest value."""
+    span = max(values) - floor or 1
+    return "".join(SPARKS[min(len(SPARKS) - 1, int(len(SPARKS) * (value - floor) / span))] for value in values)

@@ -48,12 +48,9 @@ def command(
     told = advise.document(scenario, max_workers, percent, engine)
     say_provenance(told, engine, quiet=quiet)
     if plot is not None:
-        from tessbed.scenarios.study.plot import curves
+        from tessbed.scenarios.study.plot import advice, save
 
-        lines = {
-            job["name"]: [(point["workers"], point["device_ticks"]) for point in job["points"]] for job in told["jobs"]
-        }
-        curves(plot, told["name"], "workers", lines)
+        save(advice(told), plot)
     if as_json:
         click.echo(json.dumps(told, indent=2))
         return

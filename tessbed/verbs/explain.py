@@ -38,9 +38,9 @@ def command(
     told = explain.document(measure(load(file, settings, seed), engine))
     say_provenance(told, engine, quiet=quiet)
     if plot is not None:
-        from tessbed.scenarios.study.plot import stacked
+        from tessbed.scenarios.study.plot import account, save
 
-        stacked(plot, told)
+        save(account(told), plot)
     if as_json:
         click.echo(json.dumps(told, indent=2))
         return

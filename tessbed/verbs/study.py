@@ -1,6 +1,9 @@
 """Options that the studies share."""
 
+import sys
+from contextlib import contextmanager
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import click
@@ -15,8 +18,27 @@ engine_option = click.option(
     show_default=True,
     help="What times the EV74: an exact recurrence without bytes, events with every byte, or both, compared.",
 )
+
+
+def _drawable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """The file to draw, which is refused before the work begins."""
+    if path is not None:
+        from tessbed.scenarios.study import plot
+
+        plot.check(path)
+    return path
+
+
 plot_option = click.option(
-    "--plot", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Also draw it (needs matplotlib)."
+    "--plot",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=_drawable,
+    help="Also draw it: .png, .svg or .pdf (needs matplotlib).",
+)
+db_option = click.option("--db", metavar="FILE", help="The database of results.  [default: NAME.sweep.sqlite]")
+out_option = click.option(
+    "--out", "outputs", multiple=True, metavar="FILE", help="Write a table: .csv, .jsonl or .parquet."
 )
 
 
@@ -27,3 +49,27 @@ def say_provenance(told: dict[str, Any], asked: str, *, quiet: bool) -> None:
         say(f"engine {told['engine']}, not {asked}{alone}: {told['instead']}", quiet=quiet)
     for job in told.get("failed", ()):
         say(f"job {job['name']} is left out: it {job['text']}", quiet=quiet)
+
+
+@contextmanager
+def watched(total: int, *, quiet: bool) -> Any:
+    """A progress bar with the rate and the time left, where a terminal watches."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    began, ran = perf_counter(), 0
+    shown: Any = click.progressbar(length=total, file=sys.stderr, show_pos=True, item_show_func=_rate)
+    with shown as bar:
+        first = True
+
+        def progress(done: int) -> None:
+            nonlocal ran, first
+            ran += 0 if first else done
+            first = False
+            bar.update(done, f"{ran / max(1e-9, perf_counter() - began):,.0f} points/s")
+
+        yield progress
+
+
+def _rate(item: Any) -> str | None:
+    return item

@@ -1,8 +1,7 @@
 """`tessbed sweep`: thousands of configurations of a scenario, in parallel, kept and resumed."""
 
 import json
-import sys
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,7 +15,7 @@ from tessbed.scenarios.study.sweep.farm import Farm
 from tessbed.scenarios.study.sweep.sweep import execute, open_store, plan
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, quiet_option, say
-from tessbed.verbs.study import engine_option, plot_option, say_provenance
+from tessbed.verbs.study import db_option, engine_option, out_option, plot_option, say_provenance, watched
 
 HELP = """Time the EV74 jobs of SCENARIO for every combination of the varied keys.
 
@@ -30,8 +29,8 @@ by a hash of the resolved configuration; the same command goes on where an inter
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key at every point.")
 @click.option("--random", "count", type=click.IntRange(1), metavar="N", help="Draw N points instead of all.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of that draw.")
-@click.option("--db", metavar="FILE", help="The database of results.  [default: NAME.sweep.sqlite]")
-@click.option("--out", "outputs", multiple=True, metavar="FILE", help="Write a table: .csv, .jsonl or .parquet.")
+@db_option
+@out_option
 @click.option("-j", "--processes", type=click.IntRange(1), help="Processes.  [default: one for each CPU]")
 @click.option("--executor", "where", default="processes", show_default=True, help="here, processes, dask://HOST:PORT.")
 @engine_option
@@ -54,14 +53,13 @@ def command(
     quiet: bool,
 ) -> None:
     """The table on stdout."""
-    for output in outputs:
-        table.check_suffix(Path(output))
+    table.check_suffixes(outputs)
     spanned, name, began = space.parse(varied), find(file).stem, perf_counter()
     path = db or f"{name}.sweep.sqlite"
     with closing(hiring(where, processes)) as hired:
         planned = plan(file, settings, spanned, count, seed, engine)
         say(hired.note, quiet=quiet or not hired.note)
-        with closing(open_store(path)) as store, _watched(len(planned.points), quiet=quiet) as progress:
+        with closing(open_store(path)) as store, watched(len(planned.points), quiet=quiet) as progress:
             try:
                 found = execute(planned, store, Farm(hired.hire, hired.width, hired.deaths), progress)
             except KeyboardInterrupt:
@@ -70,10 +68,11 @@ def command(
     rows, by = table.flat(planned.points, found), table.provenance(found)
     say(f"{len(rows):,} points in {perf_counter() - began:.1f} s; results in {path}", quiet=quiet)
     say_provenance(by, engine, quiet=quiet)
-    for output in outputs:
-        table.WRITERS[Path(output).suffix](Path(output), rows)
+    table.write(outputs, rows)
     if plot is not None:
-        _plot(plot, name, spanned, rows)
+        from tessbed.scenarios.study.plot import save
+
+        save(_picture(name, spanned, rows), plot)
     if as_json:
         click.echo(json.dumps({"schema_version": 1, "name": name, **by, "rows": rows}, indent=2))
         return
@@ -81,38 +80,16 @@ def command(
         click.echo(line)
 
 
-@contextmanager
-def _watched(total: int, *, quiet: bool) -> Any:
-    """A progress bar with the rate and the time left, where a terminal watches."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    began, ran = perf_counter(), 0
-    shown: Any = click.progressbar(length=total, file=sys.stderr, show_pos=True, item_show_func=_rate)
-    with shown as bar:
-        first = True
-
-        def progress(done: int) -> None:
-            nonlocal ran, first
-            ran += 0 if first else done
-            first = False
-            bar.update(done, f"{ran / max(1e-9, perf_counter() - began):,.0f} points/s")
-
-        yield progress
-
-
-def _rate(item: Any) -> str | None:
-    return item
-
-
-def _plot(path: Path, name: str, spanned: space.Space, rows: list[dict[str, Any]]) -> None:
+def _picture(name: str, spanned: space.Space, rows: list[dict[str, Any]]) -> Any:
     """The best makespan over the first parameter, a line for each value of the second."""
     from tessbed.scenarios.study.plot import curves
 
-    first, second = spanned.axes[0].key, spanned.axes[1].key if len(spanned.axes) > 1 else None
+    first, *others = (axis.key for axis in spanned.axes)
     best: dict[str, dict[Any, int]] = {}
     for row in rows:
         if not row["error"]:
-            line = best.setdefault(f"{second} = {row[second]}" if second else name, {})
+            line = best.setdefault(str(row[others[0]]) if others else name, {})
             line[row[first]] = min(row["device_ticks"], line.get(row[first], row["device_ticks"]))
-    curves(path, name, first, {label: sorted(line.items()) for label, line in best.items()})
+    title = f"{name}, the best over {', '.join(others[1:])}" if others[1:] else name
+    legend = others[0] if others else ""
+    return curves(title, first, [space.plain(value) for value in spanned.axes[0].values], legend, best)

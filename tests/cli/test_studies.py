@@ -1,11 +1,18 @@
 """The study verbs at a terminal: what they say beside their result, and the pictures that they draw."""
 
+import csv
 import json
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+SVG = "{http://www.w3.org/2000/svg}"
+
 SWEPT = ("--vary", "device.workers=1,2", "--executor", "here", "--db", "results")
-VERBS = {"explain": (), "bound": (), "advise": ("--max-workers", 2), "whatif": (), "sweep": SWEPT}
+SOUGHT = ("--over", "device.workers=1,2", "--db", "results")
+VERBS = {"explain": (), "bound": (), "advise": ("--max-workers", 2), "whatif": (), "sweep": SWEPT, "search": SOUGHT}
 TIMED = ("--set", "jobs.*.timeout_ticks=9_000_000")
 INSTEAD = "job compact has a timeout, which only the event engine can run into"
 
@@ -27,3 +34,107 @@ def test_another_engine_is_told(verb, tessbed) -> None:
     told = json.loads(said.out)
     assert (told["engine"], told["instead"]) == ("exact", None)
     assert "engine" not in said.err
+
+
+# verb: (its arguments, words that its picture must show)
+PLOTS = {
+    "explain": (
+        ("yolov8n-heads-bf16",),
+        ["device ticks", "YOLOv8n heads in BF16", "head 80x80x64", "core", "read latency"],
+    ),
+    "advise": (("chroma", "--max-workers", 4), ["workers", "device ticks", "lower bound", "knee", "chroma"]),
+    "sweep": (
+        ("chroma", *SWEPT, "--vary", "device.slots=1..3"),
+        ["device.workers", "device ticks", "device.slots", "1", "2", "3"],
+    ),
+    "search": (("chroma", *SOUGHT, "--minimise", "job_ticks"), ["trial", "job ticks", "best so far", "as it stands"]),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("verb", PLOTS)
+def test_pictures(verb, tessbed) -> None:
+    """PNG, SVG and PDF are written; a PNG is no blank, an SVG has its labels as text, both come out the same again."""
+    image = pytest.importorskip("matplotlib.image")
+    arguments, words = PLOTS[verb]
+    for name in ("one.png", "two.png", "one.svg", "two.svg", "one.pdf"):
+        assert tessbed(verb, *arguments, "--plot", name, "-q").code == 0
+    for suffix in ("png", "svg"):
+        assert Path(f"one.{suffix}").read_bytes() == Path(f"two.{suffix}").read_bytes()
+    assert Path("one.pdf").read_bytes().startswith(b"%PDF")
+    pixels = image.imread("one.png")[:, :, :3]
+    assert pixels.shape == (500, 900, 3)
+    inside = pixels[60:440, 150:600].reshape(-1, 3)
+    assert len({tuple(pixel) for pixel in inside}) > 3
+    assert (inside.min(axis=1) < 0.95).mean() > 0.001
+    texts = {"".join(text.itertext()).strip() for text in ElementTree.parse("one.svg").iter(f"{SVG}text")}
+    assert texts >= {*words}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("x.gif", "--plot: got the suffix '.gif', wanted .png, .svg, .pdf"),
+        ("x", "--plot: got the suffix '', wanted .png, .svg, .pdf"),
+        ("nowhere/x.png", "--plot: there is no folder nowhere"),
+    ],
+)
+@pytest.mark.parametrize("verb", PLOTS)
+def test_a_picture_that_can_not_be_is_refused_before_the_work(verb, name, words, tessbed) -> None:
+    """Exit 2 and one line; nothing is simulated."""
+    said = tessbed(verb, *PLOTS[verb][0], "--plot", name)
+    assert (said.code, said.out, said.err) == (2, "", f"{words}\n")
+    assert not Path("results").exists()
+
+
+def test_without_matplotlib(tessbed, monkeypatch) -> None:
+    """The message says what to install."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said = tessbed("explain", "chroma", "--plot", "x.png")
+    assert (said.code, said.err) == (2, "--plot: needs matplotlib: pip install 'tessbed[plot]'\n")
+
+
+OVER = ("--over", "device.workers=1..6", "--over", "device.slots=1,2")
+
+
+def test_a_search_prints_the_same_again_and_says_what_it_cost(tessbed) -> None:
+    """stdout is the same though the second run remembers everything; stderr and the document count."""
+    first = tessbed("search", "documents-2x17", "--set", "jobs.*.backend=ev74", *OVER, "--trials", 5)
+    again = tessbed("search", "documents-2x17", "--set", "jobs.*.backend=ev74", *OVER, "--trials", 5)
+    assert first.out == again.out
+    assert first.code == again.code == 0
+    assert "5 simulated, 1 remembered; results in documents-2x17.sweep.sqlite\n" in first.err
+    assert "0 simulated, 6 remembered" in again.err
+    counts = json.loads(tessbed("search", "documents-2x17", "--set", "jobs.*.backend=ev74", *OVER, "--json").out)[
+        "counts"
+    ]
+    assert (counts["trials"], counts["simulated"], counts["remembered"]) == (12, 7, 6)
+
+
+def test_a_search_writes_tables(tessbed) -> None:
+    """The rows of the trials, in order, numbered."""
+    assert tessbed("search", "chroma", *SOUGHT, "--sampler", "grid", "--out", "t.csv", "--out", "t.jsonl").code == 0
+    with open("t.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["trial"], row["device.workers"]) for row in rows] == [("1", "1"), ("2", "2")]
+    told = [json.loads(line) for line in Path("t.jsonl").read_text().splitlines()]
+    assert [str(row["device_ticks"]) for row in told] == [row["device_ticks"] for row in rows]
+
+
+WRONG = [
+    (("--over", "device.wrokers=1,2"), "unknown field 'wrokers'; did you mean 'workers'?"),
+    (("--over", "device.workers"), '--over: got "device.workers", wanted KEY=VALUES'),
+    (("--over", "device.workers=1", "--over", "device.workers=2"), "--over device.workers: given twice"),
+    (("--over", "device.workers=1", "--sampler", "luck"), "'tpe', 'genetic', 'random', 'grid'"),
+    (("--over", "device.workers=1", "--minimise", "heat"), "'ticks', 'job_ticks'"),
+    (("--over", "device.workers=1", "--out", "x.xls"), "wanted .csv, .jsonl, .parquet"),
+    ((), "Missing option '--over'"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), WRONG, ids=[words for _, words in WRONG])
+def test_mistakes_of_a_search(options, words, tessbed) -> None:
+    """Exit 2, and what was wanted."""
+    said = tessbed("search", "chroma", *options)
+    assert (said.code, said.out) == (2, "")
+    assert words in said.err

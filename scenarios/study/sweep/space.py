@@ -4,6 +4,7 @@ A random sweep takes distinct points of the same product, drawn by a seed, in th
 """
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from math import prod
 from random import Random
@@ -36,20 +37,40 @@ class Space:
         """Number of points."""
         return prod(len(axis.values) for axis in self.axes)
 
+    def places(self, number: int) -> tuple[int, ...]:
+        """Where the values of point `number` stand on their axes."""
+        found = []
+        for axis in reversed(self.axes):
+            number, place = divmod(number, len(axis.values))
+            found.append(place)
+        return tuple(reversed(found))
+
+    def number(self, places: Sequence[int]) -> int:
+        """The number of the point whose values stand there."""
+        number = 0
+        for axis, place in zip(self.axes, places, strict=True):
+            number = number * len(axis.values) + place
+        return number
+
     def point(self, number: int) -> tuple[Setting, ...]:
         """Point `number` in order."""
-        chosen = []
-        for axis in reversed(self.axes):
-            number, index = divmod(number, len(axis.values))
-            chosen.append((axis.key, axis.values[index]))
-        return tuple(reversed(chosen))
+        return tuple((axis.key, axis.values[place]) for axis, place in zip(self.axes, self.places(number), strict=True))
+
+    def numbers(self, count: int | None, seed: int) -> Sequence[int]:
+        """All points by number, or `count` distinct ones drawn by `seed`."""
+        everything, draw = range(self.size), Random(seed)
+        if count is None or count >= self.size:
+            return everything
+        if self.size <= sys.maxsize:
+            return draw.sample(everything, count)
+        drawn: dict[int, None] = {}
+        while len(drawn) < count:
+            drawn[draw.randrange(self.size)] = None
+        return list(drawn)
 
     def points(self, count: int | None, seed: int) -> Iterator[tuple[Setting, ...]]:
-        """All points, or `count` distinct ones drawn by `seed`."""
-        numbers: Sequence[int] = range(self.size)
-        if count is not None and count < self.size:
-            numbers = Random(seed).sample(numbers, count)
-        return map(self.point, numbers)
+        """The same as points."""
+        return map(self.point, self.numbers(count, seed))
 
 
 def parse(varied: Sequence[str], option: str = "--vary") -> Space:

@@ -71,11 +71,20 @@ WRITERS: dict[str, Callable[[Path, Sequence[Flat]], None]] = {
 }
 
 
-def check_suffix(path: Path) -> None:
+def check_suffixes(names: Sequence[str]) -> None:
     """Raise ScenarioError for a file that no writer makes."""
-    if path.suffix not in WRITERS:
-        text = f"got the suffix {path.suffix!r}, wanted {', '.join(WRITERS)}"
-        raise ScenarioError([Problem(Place(f"--out {path}"), text)])
+    wrong = [name for name in names if Path(name).suffix not in WRITERS]
+    wanted = f"wanted {', '.join(WRITERS)}"
+    if wrong:
+        raise ScenarioError(
+            [Problem(Place(f"--out {name}"), f"got the suffix {Path(name).suffix!r}, {wanted}") for name in wrong]
+        )
+
+
+def write(names: Sequence[str], rows: Sequence[Flat]) -> None:
+    """Write the rows to every one of these files."""
+    for name in names:
+        WRITERS[Path(name).suffix](Path(name), rows)
 
 
 def lines(name: str, space: Space, rows: Sequence[Flat]) -> Iterator[str]:
@@ -94,12 +103,16 @@ def lines(name: str, space: Space, rows: Sequence[Flat]) -> Iterator[str]:
     width = len(keys)
     yield from aligned((*keys, "device ticks", "job ticks"), cells, numbers=range(width + 2))
     for axis in space.axes:
-        values = [plain(value) for value in axis.values]
-        pairs = [(v, [row["device_ticks"] for row in good if row[axis.key] == v]) for v in values]
-        best = [(value, min(ticks)) for value, ticks in pairs if ticks]
-        yield ""
-        yield f"{axis.key}: best makespan by value  {spark([ticks for _, ticks in best])}"
-        yield "  " + ", ".join(f"{value}: {ticks:,}" for value, ticks in best[:SHOWN])
+        yield from by_value(axis.key, [plain(value) for value in axis.values], good, "device_ticks", "makespan")
+
+
+def by_value(key: str, values: Sequence[Any], rows: Sequence[Flat], column: str, what: str) -> Iterator[str]:
+    """What one parameter is worth: the best of a column for each of its values, whatever the others are."""
+    pairs = [(value, [row[column] for row in rows if row[key] == value]) for value in values]
+    best = [(value, min(ticks)) for value, ticks in pairs if ticks]
+    yield ""
+    yield f"{key}: best {what} by value  {spark([ticks for _, ticks in best])}"
+    yield "  " + ", ".join(f"{value}: {ticks:,}" for value, ticks in best[:SHOWN])
 
 
 def reasons(errors: Iterable[str]) -> Iterator[str]:

@@ -28,26 +28,34 @@ class Cover:
 
 def dense_strides(extents: Sequence[int], strides: Sequence[int], run_bytes: int) -> tuple[tuple[int, ...], int]:
     """Strides (and total bytes) of a gapless copy that keeps memory's own order of axes."""
+    return _dense(extents, _nonunit(extents, strides), run_bytes)
+
+
+def _dense(extents: Sequence[int], axes: Sequence[int], run_bytes: int) -> tuple[tuple[int, ...], int]:
     dense = [0] * len(extents)
-    total = run_bytes
-    for axis in _nonunit(extents, strides):
-        dense[axis] = total
-        total *= extents[axis]
-    return tuple(dense), total
+    for axis in axes:
+        dense[axis] = run_bytes
+        run_bytes *= extents[axis]
+    return tuple(dense), run_bytes
 
 
 def _nonunit(extents: Sequence[int], strides: Sequence[int]) -> list[int]:
-    return sorted((axis for axis in range(len(extents)) if extents[axis] > 1), key=lambda axis: (strides[axis], axis))
+    axes = [axis for axis, extent in enumerate(extents) if extent > 1]
+    if len(axes) > 1:
+        axes.sort(key=lambda axis: (strides[axis], axis))
+    return axes
 
 
 def cover(
     address: int, scratch: int, extents: Sequence[int], strides: Sequence[int], run_bytes: int, limit: int
 ) -> Cover:
     """Covers the box at `address` (a dense copy of it stands at `scratch`); `limit` is the largest field value."""
-    dense, total = dense_strides(extents, strides, run_bytes)
     axes = _nonunit(extents, strides)
+    dense, total = _dense(extents, axes, run_bytes)
     while axes and strides[axes[0]] == run_bytes:
         run_bytes *= extents[axes.pop(0)]
+    if not axes:
+        return Cover(list(_run(address, scratch, run_bytes, limit)), dense, total, False)
     oversized = any(strides[axis] > limit for axis in axes)
     rows = _rows_axis(axes, extents, strides, dense, limit) if run_bytes <= limit else None
     loops = [(extents[axis], strides[axis], dense[axis]) for axis in reversed(axes) if axis != rows]

@@ -1,5 +1,6 @@
 """Measure: the EV74 jobs of a scenario and what an engine counted of each; what every study starts from."""
 
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -100,4 +101,10 @@ def _measured(job: Job, spec: DeviceSpec, outcome: Outcome) -> Measured | Failed
     result = outcome.run.result if outcome.run else None
     if result is None or result.stats is None:
         return Failed(job.name, "ended without statistics: the runtime found its record by looking")
-    return Measured(job, spec, Geometry.of(decode(result.packet)), result.stats.workers_launched, result.stats)
+    return Measured(job, spec, _geometry(result.packet), result.stats.workers_launched, result.stats)
+
+
+@lru_cache(maxsize=256)
+def _geometry(packet: bytes) -> Geometry:
+    """A study runs the same few packets on many devices."""
+    return Geometry.of(decode(packet))

@@ -20,7 +20,7 @@ VARIED = ("device.workers=1..16", "device.slots=1..4", "device.dma.outstanding=1
 
 @pytest.fixture
 def cluster(tmp_path):
-    """(address, worker processes) of a scheduler with two workers."""
+    """(address, worker processes, scheduler) of a scheduler with two workers."""
     started = []
 
     def start(module, *arguments):
@@ -35,7 +35,7 @@ def cluster(tmp_path):
     workers = [start("dask_worker", f"tcp://{address}", *options) for _ in range(2)]
     for worker in workers:
         assert any("Registered to" in line for line in worker.stderr)
-    yield address, workers
+    yield address, workers, scheduler
     for process in started:
         process.kill()
         process.wait()
@@ -45,7 +45,7 @@ def cluster(tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_that_loses_a_worker(cluster, tmp_path) -> None:
     """The table is the local one, though a worker was killed while it had points."""
-    address, workers = cluster
+    address, workers, _ = cluster
     (tmp_path / "here").mkdir()
     (tmp_path / "there").mkdir()
     right = swept(tmp_path / "here", VARIED)
@@ -59,6 +59,26 @@ def test_a_cluster_that_loses_a_worker(cluster, tmp_path) -> None:
     assert swept(tmp_path / "there", VARIED, where=f"dask://{address}", progress=kill) == right
     assert workers[0].wait(10) == -signal.SIGKILL
     assert len(told) > 4
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_that_goes(cluster, tmp_path) -> None:
+    """Without its scheduler a sweep ends with a sentence, and goes on elsewhere from what is done."""
+    address, _, scheduler = cluster
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    told = []
+
+    def kill(done):
+        told.append(done)
+        if len(told) == 2:
+            scheduler.send_signal(signal.SIGKILL)
+
+    with pytest.raises(ConnectionError, match="the executor has gone; what is done is kept"):
+        swept(tmp_path / "there", VARIED, where=f"dask://{address}", progress=kill)
+    rest = []
+    assert swept(tmp_path / "there", VARIED, progress=rest.append) == swept(tmp_path / "here", VARIED)
+    assert 0 < rest[0] < sum(rest) == 256
 
 
 @pytest.mark.filterwarnings("ignore")

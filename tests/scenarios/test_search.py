@@ -38,13 +38,15 @@ def timed(monkeypatch):
     return found
 
 
-def searched(path, over=OVER, chosen="tpe", count=1000, seed=0, column="device_ticks", engine="exact", name=NAME):
+def searched(
+    path, over=OVER, chosen="tpe", count=1000, seed=0, column="device_ticks", engine="exact", name=NAME, **more
+):
     """(what was found, the memory) of a search with its results in `path`."""
     spanned = space.parse(over)
     with closing(open_store(str(path))) as store:
         memory = Memory(Resolver(name, ON_DEVICE, engine), store)
         count = min(count, spanned.size)
-        return search(spanned, sampler(chosen, spanned, count, seed), memory, column, count, seed), memory
+        return search(spanned, sampler(chosen, spanned, count, seed), memory, column, count, seed, **more), memory
 
 
 def swept(path, over=OVER, count=None, seed=0):
@@ -105,6 +107,20 @@ def test_no_configuration_is_timed_twice(chosen, tmp_path, timed) -> None:
     swept(tmp_path / "s")
     searched(tmp_path / "s", chosen=chosen)
     assert len(timed) == 20
+
+
+def test_an_interrupted_search_goes_on(tmp_path, timed) -> None:
+    """The same search again ends as one that nobody interrupted, and times only what is left."""
+
+    def stop(done):
+        if len(timed) == 7:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        searched(tmp_path / "a", progress=stop)
+    resumed, memory = searched(tmp_path / "a")
+    assert (len(timed), len(set(timed)), memory.simulated) == (20, 20, 13)
+    assert resumed == searched(tmp_path / "b")[0]
 
 
 def test_another_engine_remembers_nothing_of_this_one(tmp_path, timed) -> None:

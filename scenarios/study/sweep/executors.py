@@ -1,6 +1,7 @@
 """Executors: where the points of a sweep run: here, in processes of this machine, or on a Dask cluster."""
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
@@ -59,6 +60,8 @@ def _dask(address: str) -> Hiring:
         from distributed import Client, KilledWorker  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise _wrong("needs Dask: pip install 'tessbed[cluster]'") from None
+    for talker in ("distributed", "distributed.client"):  # what matters is in the rows, or raised
+        logging.getLogger(talker).setLevel(logging.CRITICAL)
     _knock(address)
     client: Any = Client(f"tcp://{address}", timeout=PATIENCE_S, set_as_default=False)
     cores = sum(client.ncores().values())

@@ -31,7 +31,7 @@ class Farm:
     _running: dict[Future[list[Result]], tuple[Batch, bool]] = attrs.field(factory=dict, init=False)
 
     def run(self, batches: Iterable[Batch]) -> Iterator[list[Result]]:
-        """The results, a batch at a time, in the order in which they are done."""
+        """The results, a batch at a time, in the order in which they are done. Raises OSError if the executor goes."""
         self._waiting.extend(batches)
         try:
             while self._submit():
@@ -64,6 +64,10 @@ class Farm:
 
     def _settle(self, future: Future[list[Result]]) -> Iterator[list[Result]]:
         batch, suspect = self._running.pop(future)
+        if future.cancelled():  # nobody here did so
+            raise ConnectionError(
+                "the executor has gone; what is done is kept, and the same command goes on from there"
+            )
         error = future.exception()
         if error is None:
             yield future.result()

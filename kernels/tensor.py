@@ -80,3 +80,18 @@ class TensorSpec:
     shape: tuple[int, ...] = attrs.field(converter=entries("shape"))
     dtype: DType
     layout: Layout = attrs.field(factory=Contiguous)
+
+
+def dense_strides(shape: tuple[int, ...], width: int) -> tuple[int, ...]:
+    """Row-major strides in bytes of a shape of scalars of `width` bytes; an extent of 0 counts as 1."""
+    strides = [width]
+    for extent in reversed(shape[1:]):
+        strides.append(strides[-1] * max(extent, 1))
+    return tuple(reversed(strides))
+
+
+def span_bytes(shape: tuple[int, ...], strides: tuple[int, ...], width: int) -> int:
+    """Bytes from the first to behind the last scalar, holes included; 0 for an empty tensor."""
+    if 0 in shape:
+        return 0
+    return sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)) + width

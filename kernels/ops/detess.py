@@ -2,7 +2,7 @@
 
 import attrs
 
-from tessbed.kernels import admission
+from tessbed.kernels import admission, planning
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import ContractError
 from tessbed.kernels.plan import Op, Plan
@@ -40,4 +40,4 @@ def check_inference(request: Request) -> Plan:
     strides = admission.linear_strides(target, "outputs[0]", shape)
     if not isinstance(request.params, Params):
         raise ContractError("params_type", "params", f"got {type(request.params).__name__}, wanted detess.Params")
-    return admission.build_plan(Op.DETESS, source, target, shape=shape, strides=strides)
+    return planning.build_plan(Op.DETESS, source, target, shape=shape, strides=strides)

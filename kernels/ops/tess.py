@@ -2,7 +2,7 @@
 
 import attrs
 
-from tessbed.kernels import admission
+from tessbed.kernels import admission, planning
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import ContractError
 from tessbed.kernels.plan import Op, Plan
@@ -44,7 +44,7 @@ def check_inference(request: Request) -> Plan:
     admission.check_tiled(target, "outputs[0]", shape)
     strides = admission.linear_strides(source, "inputs[0]", shape)
     fill = _channel_fill(request.params, dtype, target)
-    return admission.build_plan(Op.TESS, source, target, shape=shape, strides=strides, channel_fill=fill)
+    return planning.build_plan(Op.TESS, source, target, shape=shape, strides=strides, channel_fill=fill)
 
 
 def _channel_fill(params: Params, dtype: DType, target: TensorSpec) -> int:

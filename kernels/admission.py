@@ -1,7 +1,7 @@
 """Admission: the checks shared by the three operations; each refusal has a stable code, a place and a remedy.
 
-The order is fixed (ports, shapes, dtypes, layouts, strides, and spans in `planning`): a request with several mistakes is
-always refused for the same one. Source: the "Contract" sections of the three documents.
+The order is fixed (ports, shapes, dtypes, layouts, strides, and spans in `planning`): a request with several mistakes
+is always refused for the same one. Source: the "Contract" sections of the three documents.
 """
 
 from collections.abc import Sequence

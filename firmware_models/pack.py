@@ -6,6 +6,7 @@ work only, so every bit pattern survives. One vectorised copy per lane, never a 
 """
 
 from collections.abc import Sequence
+from operator import mul
 
 import attrs
 import numpy as np
@@ -61,19 +62,18 @@ class Packer:
 
     def touches(self) -> tuple[list[Span], list[Span]]:
         """Spans of scratch that are read, and that are written, as the device's checker wants them."""
-        reads = [
-            _span(s.source, s.shape, s.source_strides, [at for at, _ in s.lanes])
-            for s in self.steps
-            if isinstance(s, Move)
-        ]
-        return reads, [_span(s.target, s.shape, s.target_strides, _target_lanes(s)) for s in self.steps]
+        reads, writes = [], []
+        for step in self.steps:
+            if isinstance(step, Fill):
+                writes.append(_span(step.target, step.shape, step.target_strides, (0,)))
+            else:
+                sources, targets = zip(*step.lanes, strict=True)
+                reads.append(_span(step.source, step.shape, step.source_strides, sources))
+                writes.append(_span(step.target, step.shape, step.target_strides, targets + step.zeros))
+        return reads, writes
 
 
-def _target_lanes(step: Move | Fill) -> list[int]:
-    return [0] if isinstance(step, Fill) else [*(lane for _, lane in step.lanes), *step.zeros]
-
-
-def _span(first: int, shape: tuple[int, ...], strides: Strides, lanes: Sequence[int]) -> Span:
+def _span(first: int, shape: tuple[int, ...], strides: Strides, lanes: tuple[int, ...]) -> Span:
     """From the first byte of a box to behind its last."""
-    reach = sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+    reach = sum(map(mul, shape, strides)) - sum(strides)
     return first + min(lanes), first + max(lanes) + reach + 1

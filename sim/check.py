@@ -9,6 +9,9 @@ Devices that share memory share a Checker: then the writes of two jobs on two de
 knew of the end of one when it submitted the other. Jobs of one device follow each other, and need no comparison.
 """
 
+from collections.abc import Callable
+from itertools import count
+
 import attrs
 import numpy as np
 
@@ -43,11 +46,14 @@ class Finding:
 
 @attrs.define(eq=False)
 class Checker:
-    """The checks of one device, or of several that share memory. `findings` collects in mode "report"."""
+    """The checks of one device, or of several that share memory. `findings` collects in mode "report".
+
+    `stamp` gives the next number of a step.
+    """
 
     mode: str = attrs.field(default="raise", validator=attrs.validators.in_(MODES))
     findings: list[Finding] = attrs.field(factory=list, init=False)
-    _stamps: int = attrs.field(default=0, init=False)
+    stamp: Callable[[], int] = attrs.field(factory=lambda: count(1).__next__, init=False)
     _open: list["JobCheck"] = attrs.field(factory=list, init=False)
 
     def job(self, device: object, number: int, granule: int) -> "JobCheck":
@@ -55,11 +61,6 @@ class Checker:
         job = JobCheck(self, device, number, granule, self.stamp())
         self._open.append(job)
         return job
-
-    def stamp(self) -> int:
-        """The next number of a step."""
-        self._stamps += 1
-        return self._stamps
 
     def forget(self, device: object) -> None:
         """The device was reset: its jobs write nothing any more."""

@@ -5,7 +5,7 @@ Between, the DMA may read or write those bytes at any moment. So each use of scr
 the worker has issued and not waited for. Packing is judged where its action says what it touches (`Packing`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
@@ -40,8 +40,8 @@ class Staging:
     stamp: Callable[[], int]
     report: Callable[[str, str], None]
     writes: list[Write]
-    _reads: dict[int, Descriptor] = attrs.field(factory=dict, init=False)
-    _drains: dict[int, Write] = attrs.field(factory=dict, init=False)
+    _reads: dict[int, Sequence[Descriptor]] = attrs.field(factory=dict, init=False)
+    _drains: dict[int, tuple[Write, Span]] = attrs.field(factory=dict, init=False)
     _slots: dict[int, int] = attrs.field(factory=dict, init=False)
 
     def check_oversized(self, reads: int) -> None:
@@ -53,30 +53,37 @@ class Staging:
 
     def gather(self, first_seq: int, group: Sequence[Descriptor]) -> None:
         """A wait group is issued; its transfers are numbered from `first_seq`."""
-        for seq, write in self._drains.items():
-            if meet(group, write.chain):
+        spans = [(low, low + (rows - 1) * pitch + row_bytes) for _, low, rows, row_bytes, _, pitch in group]
+        reach = min(spans)[0], max([end for _, end in spans])
+        for seq, (write, drained) in self._drains.items():
+            if reach[0] < drained[1] and drained[0] < reach[1] and meet(group, write.chain):
                 self._say("scratch_reused", f"gathers into bytes that transfer {seq} drains, and has not waited for it")
-        self._reads.update(enumerate(group, first_seq))
-        if len(self._reads) > 1 and not apart(list(self._reads.values())):
-            self._say("scratch_reused", f"gathers {sorted(self._reads)} write the same bytes, and nothing orders them")
+        alone = not self._reads
+        self._reads[first_seq] = group
+        if alone and all(before[1] <= after[0] for before, after in pairwise(spans)):
+            return
+        reads = self._gathers()
+        if not apart(list(reads.values())):
+            self._say("scratch_reused", f"gathers {sorted(reads)} write the same bytes, and nothing orders them")
 
     def pack(self, action: object) -> None:
         """Packing starts."""
-        if not isinstance(action, Packing) or not (self._reads or self._drains):
+        touches = getattr(action, "touches", None)
+        if touches is None or not (self._reads or self._drains):
             return
-        reads, writes = action.touches()
-        for seq, read in self._reads.items():
+        reads, writes = touches()
+        for seq, read in self._gathers().items():
             if _spans_meet([*reads, *writes], [span(read)]):
                 self._say("gather_not_retired", f"packs bytes of gather {seq}, and has not waited for it")
-        for seq, write in self._drains.items():
-            if _spans_meet(writes, [_reach(write.chain)]):
+        for seq, (_, drained) in self._drains.items():
+            if _spans_meet(writes, [drained]):
                 self._say(
                     "slot_in_flight", f"packs into the slot that transfer {seq} drains, and has not waited for it"
                 )
 
     def drain(self, seq: int, slot: int, chain: Sequence[Descriptor]) -> None:
         """A chain is issued that empties `slot`."""
-        for number, read in self._reads.items():
+        for number, read in self._gathers().items() if self._reads else ():
             if meet([read], chain):
                 self._say("gather_not_retired", f"drains bytes of gather {number}, and has not waited for it")
         if self._slots.get(slot) in self._drains:
@@ -84,26 +91,31 @@ class Staging:
                 "slot_in_flight", f"drains slot {slot} again, and has not waited for transfer {self._slots[slot]}"
             )
         self._slots[slot] = seq
-        write = self._drains[seq] = Write(self.job, self.worker, seq, self.core, chain, self.stamp())
+        write = Write(self.job, self.worker, seq, self.core, chain, self.stamp())
+        self._drains[seq] = write, _reach(chain)
         self.writes.append(write)
 
-    def retire(self, seqs: Iterable[int]) -> None:
-        """The worker has waited for these transfers."""
+    def retire(self, seqs: Sequence[int]) -> None:
+        """The worker has waited for these transfers, for a wait group as a whole."""
         known = self.stamp()
-        for seq in seqs:
-            self._reads.pop(seq, None)
-            if write := self._drains.pop(seq, None):
-                write.known = known
+        for seq in [seq for seq in self._reads if seq in seqs]:
+            del self._reads[seq]
+        for seq in [seq for seq in self._drains if seq in seqs]:
+            self._drains.pop(seq)[0].known = known
 
     @property
     def issued(self) -> list[int]:
         """The transfers that the worker has not waited for."""
-        return sorted([*self._reads, *self._drains])
+        return sorted([*self._gathers(), *self._drains])
 
     def end(self) -> None:
         """The worker ends, without a fault."""
         if self.issued:
             self._say("completion", f"ends, and has not waited for transfers {self.issued}")
+
+    def _gathers(self) -> dict[int, Descriptor]:
+        """The reads that the worker has not waited for, by sequence."""
+        return {seq: read for first, group in self._reads.items() for seq, read in enumerate(group, first)}
 
     def _say(self, kind: str, text: str) -> None:
         self.report(kind, f"worker {self.worker} {text}")
@@ -148,8 +160,9 @@ def _rows(*sides: Sequence[Descriptor]) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 
 def _reach(chain: Sequence[Descriptor]) -> Span:
-    ends = [span(d) for d in chain]
-    return min(low for low, _ in ends), max(high for _, high in ends)
+    """From the first byte of all to behind the last."""
+    spans = [(low, low + (rows - 1) * pitch + row_bytes) for _, low, rows, row_bytes, _, pitch in chain]
+    return min([low for low, _ in spans], default=0), max([end for _, end in spans], default=0)
 
 
 def _spans_meet(some: Sequence[Span], others: Sequence[Span]) -> bool:

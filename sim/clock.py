@@ -50,21 +50,28 @@ def now(env: Environment) -> int:
     return env._now  # pyright: ignore[reportReturnType]
 
 
-def next_tick(env: Environment) -> int:
-    """The tick of whatever stands first in the queue; the coming tick when it is empty."""
-    queue = env._queue
-    return int(queue[0][0]) if queue else env._now + 1  # pyright: ignore[reportReturnType]
-
-
 def post(env: Environment, tick: int, place: EventPriority, occasion: Any) -> None:
     """Let the callbacks of `occasion` be called at `tick`, in `place`."""
     heappush(env._queue, (tick, place, next(env._eid), occasion))
 
 
-def comes_next(env: Environment, place: EventPriority) -> bool:
-    """Whether something posted now for this tick and `place` would be the very next to come."""
+def turn(env: Environment) -> int:
+    """A place in the order of what is put on the clock, to be taken later."""
+    return next(env._eid)
+
+
+def take_turn(env: Environment, tick: int, turn: int, occasion: Any) -> None:
+    """Let the callbacks of an effect be called at `tick`, as if it had been posted when `turn` was given."""
+    heappush(env._queue, (tick, EFFECT, turn, occasion))
+
+
+def is_first(env: Environment, tick: int, turn: int) -> bool:
+    """Whether an effect of that tick and turn would come before all that stands in the queue."""
     queue = env._queue
-    return not queue or queue[0][0] > env._now or queue[0][1] > place
+    if not queue:
+        return True
+    first, place, number, _ = queue[0]
+    return first > tick or (first == tick and (place > EFFECT or number > turn))
 
 
 def call(occasion: Any) -> None:
@@ -72,6 +79,15 @@ def call(occasion: Any) -> None:
     calls, occasion.callbacks = occasion.callbacks, None
     for each in calls:
         each(occasion)
+
+
+def ring(env: Environment, occasion: Any) -> None:
+    """Call the callbacks of `occasion` in this tick, among those of workers; at once when that comes next anyway."""
+    queue = env._queue
+    if not queue or queue[0][0] > env._now or queue[0][1] > WORKER:
+        call(occasion)
+    else:
+        heappush(queue, (env._now, WORKER, next(env._eid), occasion))
 
 
 def at(env: Environment, tick: int, place: EventPriority, call: Callable[[Any], Any], value: Any) -> None:

@@ -10,31 +10,31 @@ Rules (docs/simulation.md tells them at length):
 
 A transfer that faults keeps its ticks; it moves nothing from the faulting descriptor on.
 
-Three occasions of the clock serve a transfer: its completion at C, the tick at whose end it is granted, and for partial
-granules the ends of their segments. All stand in SimPy's queue; no process waits for any of them. Where that queue has
-nothing up to the tick of the next grant, the arbiter goes on to that tick at once: it would find the same then.
+Three occasions of the clock serve a transfer: its completion at C, the tick at whose end it is granted (see `arbiter`),
+and for partial granules the ends of their segments. All stand in SimPy's queue; no process waits for any of them. Reads
+that are asked for together share their occasions where they can (see `group`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
-import numpy as np
 from simpy import Environment
 
 from tessbed.sim import clock
+from tessbed.sim.arbiter import Arbiter
 from tessbed.sim.clock import Alarm, Calls
 from tessbed.sim.errors import DeviceFault, HazardError, MemoryFault
 from tessbed.sim.flight import AT_ARRIVAL, Flight, between, early, record_of
+from tessbed.sim.group import group_of
 from tessbed.sim.lane import Lane, Port
 from tessbed.sim.memory import DeviceMemory
-from tessbed.sim.movement import Movement, connect, locate, perform
-from tessbed.sim.pool import FOREVER, KINDS, Pool, make_pools
+from tessbed.sim.movement import Movement, connect, fit, locate, perform
+from tessbed.sim.pool import KINDS, Pool, make_pools
 from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.station import Station
 from tessbed.sim.stats import TransferRecord
 from tessbed.sim.transfer import CostTable, Descriptor, Fold, cost_table
-
-Notify = Callable[[Flight], None]
 
 
 @attrs.define(eq=False)
@@ -43,6 +43,9 @@ class Dma:
 
     `inject` maps (worker, sequence) to "dma_error" (the transfer faults), "stall" (it never ends)
     or "worker_died" (the worker dies as it asks for it). Without `moves` no byte moves and every tick stays.
+
+    `ahead` says that a request may be made before its arrival: nothing can happen to it until then. `arbitrate` grants
+    what has been requested as soon as it is certain what else there is; its caller waits before it asks for more.
     """
 
     env: Environment
@@ -58,13 +61,11 @@ class Dma:
     ports: list[Port] = attrs.field(init=False)
     lanes: dict[tuple[int, str], Lane] = attrs.field(factory=dict, init=False)
     trace: list[TransferRecord] = attrs.field(factory=list, init=False)
-    stalled: list[Flight] = attrs.field(factory=list, init=False)
-    _first: Pool = attrs.field(init=False)
-    _others: list[Pool] = attrs.field(init=False)
+    _arbiter: Arbiter = attrs.field(init=False)
+    ahead: bool = attrs.field(init=False)
+    arbitrate: Callable[[], None] = attrs.field(init=False)
     _plain: bool = attrs.field(init=False)
-    _due: set[int] = attrs.field(factory=set, init=False)
     _halted: bool = attrs.field(default=False, init=False)
-    _on_arbitration: Calls = attrs.field(init=False)
     _on_done: Calls = attrs.field(init=False)
     _on_segment_start: Calls = attrs.field(init=False)
     _on_segment_end: Calls = attrs.field(init=False)
@@ -72,78 +73,102 @@ class Dma:
     def __attrs_post_init__(self) -> None:
         self.costs = cost_table(self.spec)
         self.pools = make_pools(self.spec)
-        self._first, *self._others = self.pools
         self.ports = [Port(name) for name in (KINDS if self.spec.memory.split_port else ("memory",))]
         self._plain = not self.inject and (not self.moves or self.spec.data_movement == "at_completion")
-        self._on_arbitration, self._on_done = (self._arbitrate,), (self._complete,)
+        issue_ticks = self.spec.dma.issue_ticks
+        self._on_done = (self._complete,)
+        self._arbiter = Arbiter(self.env, self.pools, issue_ticks, self.inject, self._on_done, self._schedule)
+        self.ahead = self._plain and self.spec.dma.arbitration == "fifo"
+        self.arbitrate = self._arbiter.look_ahead if self.ahead else self.arbitrate_at_end
         self._on_segment_start, self._on_segment_end = (self._segment_starts,), (self._segment_ends,)
 
-    def lane(self, worker: int, kind: str, scratch: np.ndarray, flying: dict[int, Flight], notify: Notify) -> Lane:
-        """The lane of a worker's transfers of one kind; `flying` is kept up to date, `notify` called at each C."""
+    def lane(self, station: Station, kind: str) -> Lane:
+        """The lane of a worker's transfers of one kind."""
+        worker = station.worker
         core = worker % self.spec.cores if self.spec.dma.channel_scope == "per_core" else 0
         direction = KINDS.index(kind)
         pool, port = self.pools[core * len(KINDS) + direction], self.ports[direction % len(self.ports)]
         memory = self.spec.memory
         latency = memory.read_latency_ticks if kind == "read" else memory.write_latency_ticks
-        lane = Lane(worker, kind, pool, port, scratch, flying, notify, latency, self.origin, self.moves)
+        lane = Lane(self.env, station, kind, pool, port, latency, self.origin, self.moves)
         self.lanes[worker, kind] = lane
         return lane
 
-    def read(self, lane: Lane, seq: int, descriptors: Sequence[Descriptor], *, last: bool = False) -> None:
-        """Request gather reads, numbered from `seq` on; raises DeviceFault when the worker dies of one.
+    def read(self, lane: Lane, seq: int, descriptors: Sequence[Descriptor], arrival: int) -> None:
+        """Request gather reads, numbered from `seq` on, that arrive at `arrival`; no grant comes before `arbitrate`.
 
-        `last` says that the caller does nothing more in this tick.
+        Raises DeviceFault when the worker dies of one.
         """
         if self._halted:
             return
-        tick, cost, group = clock.now(self.env), self.costs.read, []
-        try:
-            for descriptor in descriptors:
-                group.append(self._request(lane, seq, tick, cost(descriptor), (descriptor,)))
-                seq += 1
-        finally:
-            if group:
-                lane.pool.arrivals.append(group)
-                if last and self._plain and clock.comes_next(self.env, clock.ARBITRATION):
-                    self._arbitrate(None)
-                else:
-                    self._arbitrate_at(tick)
+        mapping = self.memory.latest(write=False) if self.ahead and not self.tracing and len(descriptors) > 1 else None
+        group = mapping and group_of(lane, seq, arrival, descriptors, self.costs, mapping)
+        if group:
+            lane.requests += group.transfers
+            lane.flying[seq] = group
+            lane.pool.join(group)
+            return
+        for at, descriptor in enumerate(descriptors, seq):
+            self._request(lane, at, arrival, self.costs.read(descriptor), (descriptor,))
 
-    def write(self, lane: Lane, seq: int, chain: tuple[Descriptor, ...]) -> None:
-        """Request a drain chain; raises DeviceFault when the worker dies of it."""
-        tick, costs = clock.now(self.env), self.costs
-        fold = costs.drain(chain[0]) if len(chain) == 1 else costs.chain(chain)
-        lane.pool.arrivals.append((self._request(lane, seq, tick, fold, chain),))
-        self._arbitrate_at(tick)
+    def write(self, lane: Lane, seq: int, chain: tuple[Descriptor, ...], arrival: int) -> None:
+        """Request a drain chain that arrives at `arrival`; raises DeviceFault when the worker dies of it."""
+        if self._halted:
+            return
+        costs = self.costs
+        self._request(lane, seq, arrival, costs.drain(chain[0]) if len(chain) == 1 else costs.chain(chain), chain)
+
+    def arbitrate_at_end(self) -> None:
+        """Grant what has been requested at the end of the tick: the caller may ask for more before that."""
+        self._arbiter.at_end_of(clock.now(self.env))
 
     def waiting(self) -> list[Flight]:
         """Requests without a grant, by pool, then those that stalled."""
         return [flight for pool in self.pools for flight in pool.waiting()] + self.stalled
 
+    @property
+    def stalled(self) -> list[Flight]:
+        """Transfers that never end."""
+        return self._arbiter.stalled
+
     def book(self) -> None:
         """Bring every lane's account up to date."""
         for lane in self.lanes.values():
-            lane.book()
+            lane.settle(clock.now(self.env))
 
     def halt(self) -> None:
         """Stop for good: no further effect of any transfer."""
-        self._halted = True
+        self._halted = self._arbiter.halted = True
+        for lane in self.lanes.values():
+            lane.halted = True
 
-    def _request(self, lane: Lane, seq: int, tick: int, fold: Fold, descriptors: tuple[Descriptor, ...]) -> Flight:
+    def _request(self, lane: Lane, seq: int, tick: int, fold: Fold, descriptors: tuple[Descriptor, ...]) -> None:
         plain = self._plain and not fold.partial_granules
         if not plain and self.inject.get((lane.worker, seq)) == "worker_died":
             raise DeviceFault("worker_died", lane.worker)
         lane.requests += 1
         flight = lane.flying[seq] = Flight(lane, seq, lane.requests, tick, fold, descriptors)
-        find = connect if plain and self.moves else locate
-        try:
-            for descriptor in descriptors:
-                flight.places.append(find(self.memory, descriptor, lane.scratch, lane.write))
-        except MemoryFault as fault:
-            flight.fault = DeviceFault(fault.code, fault.address)
+        mapping = self.memory.latest(lane.write)
+        if not plain or not mapping or not fit(mapping, descriptors, lane.scratch.size, lane.write):
+            self._find_places(flight, plain)
+        elif self.moves:
+            station, write = lane.station, lane.write
+            flight.places = [connect(mapping, descriptor, station, write) for descriptor in descriptors]
         if not plain:
             self._prepare(flight)
-        return flight
+        lane.pool.join(flight)
+
+    def _find_places(self, flight: Flight, plain: bool) -> None:
+        """Find the place of each descriptor, or its copy, up to the first that faults."""
+        lane, memory = flight.lane, self.memory
+        try:
+            for descriptor in flight.descriptors:
+                place: Any = locate(memory, descriptor, lane.scratch, lane.write)
+                if plain and (mapping := memory.latest(lane.write)):
+                    place = connect(mapping, descriptor, lane.station, lane.write)
+                flight.places.append(place)
+        except MemoryFault as fault:
+            flight.fault = DeviceFault(fault.code, fault.address)
 
     def _prepare(self, flight: Flight) -> None:
         """What is special about a transfer: an injected fault, or data that moves in several steps."""
@@ -159,60 +184,10 @@ class Dma:
             )
             _depart(flight.movement, flight.arrival)
 
-    def _arbitrate_at(self, tick: int) -> None:
-        """Arbitrate at the end of `tick`, once."""
-        if tick not in self._due:
-            self._due.add(tick)
-            clock.post(self.env, tick, clock.ARBITRATION, Alarm(self._on_arbitration))
-
-    def _arbitrate(self, _: Any) -> None:
-        """Grant by the smallest key of the pools that can, until the first tick that has to be waited for."""
-        if self._halted:
-            return
-        tick = clock.now(self.env)
-        self._due.discard(tick)
-        for pool in self.pools:
-            if pool.arrivals:
-                pool.admit()
-        while True:
-            best = self._first
-            for pool in self._others:
-                if pool.ready_at > tick:
-                    if pool.ready_at < best.ready_at:
-                        best = pool
-                elif best.ready_at > tick or pool.head.key < best.head.key:
-                    best = pool
-            ready_at = best.ready_at
-            if ready_at <= tick:
-                self._grant(best, tick)
-            elif ready_at < clock.next_tick(self.env):
-                tick = ready_at
-            else:
-                break
-        if ready_at < FOREVER:
-            self._arbitrate_at(ready_at)
-
-    def _grant(self, pool: Pool, tick: int) -> None:
-        flight: Flight = pool.head
-        fold, port = flight.fold, flight.lane.port
-        flight.grant = tick
-        flight.start = start = max(port.free, tick + fold.s)
-        flight.end = end = start + fold.c
-        flight.done = done = end + fold.l
-        if self.inject and self.inject.get((flight.worker, flight.seq)) == "stall":
-            flight.channel = pool.take(tick, FOREVER)
-            self.stalled.append(flight)
-            return
-        flight.channel = pool.take(tick, end)
-        port.free = start + fold.m
-        if flight.movement is None:
-            flight.callbacks = self._on_done
-            clock.post(self.env, done, clock.EFFECT, flight)
-        else:
-            self._schedule(flight, flight.movement)
-
-    def _schedule(self, flight: Flight, movement: Movement) -> None:
+    def _schedule(self, flight: Flight) -> None:
         """Put the moments between grant and completion on the clock."""
+        movement = flight.movement
+        assert movement is not None
         if movement.moments is None:
             sample_at, deliver_at = between(self.seed, flight)
             clock.post(self.env, sample_at, clock.EFFECT, Alarm((lambda _: self._move(movement.sample),)))
@@ -251,6 +226,7 @@ class Dma:
         movement = flight.movement
         if movement is None or self._halted:
             return
+        flight.lane.station.pack_before(clock.now(self.env))
         movement.write_partial()
         movement.segment += 1
         self._next_segment(flight, movement, clock.now(self.env))
@@ -258,7 +234,9 @@ class Dma:
     def _complete(self, flight: Flight) -> None:
         if self._halted:
             return
-        lane, pool, movement = flight.lane, flight.lane.pool, flight.movement
+        lane, movement = flight.lane, flight.movement
+        if self.moves and lane.station.packing:
+            lane.station.pack_before(flight.done)
         if movement is not None:
             if movement.delivered_at < 0:
                 movement.deliver(flight.done)
@@ -266,10 +244,6 @@ class Dma:
             lane.traffic.moved_bytes += movement.moved_bytes
         elif self.moves:
             lane.traffic.moved_bytes += perform(flight.places)
-        if pool.in_flight == pool.credits and pool.head is not None:
-            pool.ready_at = min(pool.free_at)
-            self._arbitrate_at(flight.done)
-        pool.in_flight -= 1
         if self.tracing:
             self.trace.append(record_of(flight, self.origin))
         lane.land(flight)

@@ -46,6 +46,8 @@ class Flight:
     end: int = attrs.field(init=False)
     done: int = attrs.field(init=False)
     callbacks: Calls | None = attrs.field(init=False)
+    moved_bytes: ClassVar[int] = 0
+    transfers: ClassVar[int] = 1
     _ok: ClassVar[bool] = True
 
     @property
@@ -57,6 +59,18 @@ class Flight:
     def key(self) -> tuple[int, int, int]:
         """The order of arrival."""
         return (self.arrival, self.lane.worker, self.seq)
+
+    def landed(self, now: int) -> list[int]:
+        """Nothing of it; see `Group`."""
+        return []
+
+    def in_flight(self, now: int) -> int:
+        """One transfer."""
+        return 1
+
+    def waiting(self) -> list["Flight"]:
+        """Itself; see `Group`."""
+        return [self]
 
     @property
     def withheld_bytes(self) -> int:

@@ -1,17 +1,20 @@
 """A lane: one worker's transfers of one direction; where they queue, and the account of those that have landed.
 
-Times are summed as each transfer lands. What its fold counts is summed in batches, once for all transfers of one fold.
+Times are summed in batches, and so is what the folds count, once for all transfers of one fold.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
+from operator import mul
 from typing import Any
 
 import attrs
 import numpy as np
+from simpy import Environment
 
 from tessbed.sim.errors import HazardError
 from tessbed.sim.pool import Pool
+from tessbed.sim.station import Station
 from tessbed.sim.stats import WORD, Digest, Traffic
 from tessbed.sim.transfer import Fold
 
@@ -29,33 +32,38 @@ class Port:
 
 @attrs.define(eq=False)
 class Lane:
-    """`notify` hears of each transfer that is done, and `flying` has the others by sequence.
+    """`latency` is from data end to done, the same for all. `moves` is False where ticks are counted and no byte moves.
 
-    `latency` is from data end to done, the same for all. `moves` is False where ticks are counted and no byte moves.
-    `zero` is the tick of the launch; the sums are of absolute ticks.
+    `zero` is the tick of the launch; the sums are of absolute ticks. `halted` stops every further effect for good.
     """
 
-    worker: int
+    env: Environment
+    station: Station
     kind: str
     pool: Pool
     port: Port
-    scratch: np.ndarray
-    flying: dict[int, Any]
-    notify: Callable[[Any], None]
     latency: int
     zero: int
     moves: bool
+    worker: int = attrs.field(init=False)
+    scratch: np.ndarray = attrs.field(init=False)
+    flying: dict[int, Any] = attrs.field(init=False)
+    awaited: set[int] = attrs.field(init=False)
     write: bool = attrs.field(init=False)
+    halted: bool = attrs.field(default=False, init=False)
     requests: int = attrs.field(default=0, init=False)
     landed: int = attrs.field(default=0, init=False)
     traffic: Traffic = attrs.field(factory=Traffic, init=False)
     _sum_grant: int = attrs.field(default=0, init=False)
     _sum_done: int = attrs.field(default=0, init=False)
     _weighted_done: int = attrs.field(default=0, init=False)
+    _single: list[tuple[int, int, int, Fold]] = attrs.field(factory=list, init=False)
     _folds: list[Fold] = attrs.field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.write = self.kind == "write"
+        station = self.station
+        self.worker, self.scratch, self.write = station.worker, station.scratch, self.kind == "write"
+        self.flying, self.awaited = station.flying, station.awaited
 
     def land(self, flight: Any) -> None:
         """A transfer is done."""
@@ -63,19 +71,36 @@ class Lane:
         if not flight.arrival <= grant <= flight.start < flight.end <= done:
             raise HazardError(f"transfer {flight.key}: an effect before its cause")
         del self.flying[flight.seq]
-        self.landed += 1
-        self._sum_grant += grant
-        self._sum_done += done
-        self._weighted_done += flight.number * (done - self.zero)
-        self._folds.append(flight.fold)
+        self._single.append((flight.number, grant, done, flight.fold))
         if flight.fault is not None and self.moves:
             self.traffic.due_bytes -= flight.withheld_bytes
-        if len(self._folds) == BATCH:
+        if len(self._single) >= BATCH:
             self.book()
-        self.notify(flight)
+        self.station.landed(flight)
+
+    def land_group(self, group: Any) -> None:
+        """A group is done as a whole."""
+        del self.flying[group.seq]
+        numbers = range(group.number, group.number + group.transfers)
+        self._add(numbers, group.grants, group.dones, group.folds)
+        self.traffic.moved_bytes += group.moved_bytes
+        self.station.landed(group)
+
+    def settle(self, now: int) -> None:
+        """The job ends at `now`: of a group that is still under way, account for the reads that are done."""
+        for group in self.flying.values():
+            if group.lane is self:
+                for i in group.landed(now):
+                    self._add([group.number + i], [group.grants[i]], [group.dones[i]], [group.folds[i]])
+                self.traffic.moved_bytes += group.moved_bytes
+        self.book()
 
     def book(self) -> None:
-        """Bring `traffic` and the port up to date."""
+        """Bring the sums, `traffic` and the port up to date."""
+        if self._single:
+            numbers, grants, dones, folds = zip(*self._single, strict=True)
+            self._single.clear()
+            self._add(numbers, grants, dones, folds)
         traffic, folds = self.traffic, {id(fold): fold for fold in self._folds}
         for number, transfers in Counter(map(id, self._folds)).items():
             fold = folds[number]
@@ -89,6 +114,16 @@ class Lane:
             traffic.rmw_granules += transfers * fold.partial_granules
             traffic.due_bytes += transfers * fold.payload_bytes if self.moves else 0
         self._folds.clear()
+
+    def _add(self, numbers: Sequence[int], grants: Sequence[int], dones: Sequence[int], folds: Sequence[Fold]) -> None:
+        """Account for transfers that are done."""
+        self.landed += len(numbers)
+        self._sum_grant += sum(grants)
+        self._sum_done += sum(dones)
+        self._weighted_done += sum(map(mul, numbers, dones)) - self.zero * sum(numbers)
+        self._folds += folds
+        if len(self._folds) >= BATCH:
+            self.book()
 
     @property
     def busy_ticks(self) -> int:

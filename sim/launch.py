@@ -49,7 +49,7 @@ class Launch:
     @property
     def flying(self) -> int:
         """Transfers under way."""
-        return sum(len(lane.flying) for (_, kind), lane in self.dma.lanes.items() if kind == "read")
+        return sum(lane.station.in_flight for (_, kind), lane in self.dma.lanes.items() if kind == "read")
 
     def stop(self) -> None:
         """Stop every core and the DMA where they stand, for good."""
@@ -82,10 +82,11 @@ class Launch:
         try:
             yield from body(ctx)
         except DeviceFault as fault:
-            ctx.fault = ctx.fault or fault
+            ctx.station.fault = ctx.station.fault or fault
             yield from ctx.settle()
-        if ctx.fault is not None:
-            self.faults.append((clock.now(self.env), ctx.worker, ctx.fault))
+        yield from ctx.catch_up()
+        if ctx.station.fault is not None:
+            self.faults.append((clock.now(self.env), ctx.worker, ctx.station.fault))
         elif ctx.staging:
             ctx.staging.end()
 

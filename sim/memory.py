@@ -16,13 +16,18 @@ from tessbed.sim.spec import MemorySpec
 
 @attrs.frozen(eq=False)
 class Mapping:
-    """An array of whole pages at a device address. `array`: 1-D uint8, used in place; `end` is exclusive."""
+    """An array of whole pages at a device address. `array` and `view`: 1-D uint8, used in place; `end` is exclusive."""
 
     address: int
     end: int
     array: np.ndarray
     writable: bool
     name: str
+    view: memoryview = attrs.field(init=False, repr=False)
+
+    @view.default  # pyright: ignore[reportAttributeAccessIssue]
+    def _view(self) -> memoryview:
+        return self.array.data
 
 
 @attrs.define(eq=False)
@@ -65,6 +70,10 @@ class DeviceMemory:
         view = array[offset : offset + nbytes]
         view.flags.writeable = write
         return view
+
+    def latest(self, write: bool) -> Mapping | None:
+        """Where the latest access of its sort was, if that is still mapped."""
+        return self._latest.get(write)
 
     def locate(self, address: int, nbytes: int, write: bool) -> tuple[np.ndarray, int]:
         """The array that holds [address, address + nbytes) and where in it; raises MemoryFault."""

@@ -14,12 +14,13 @@ import numpy as np
 
 from tessbed.sim.errors import HazardError
 from tessbed.sim.granule import GridSplit, RunSplit, split_rows
-from tessbed.sim.memory import DeviceMemory
+from tessbed.sim.memory import DeviceMemory, Mapping
+from tessbed.sim.station import Station
 from tessbed.sim.transfer import Descriptor
 
 Place = tuple[np.ndarray, int]
 """The storage that holds a descriptor's first byte, and where in it."""
-Copy = tuple[np.ndarray, np.ndarray]
+Copy = tuple[Any, Any]
 """Views of the bytes that one descriptor moves, where they go to and where they come from."""
 
 
@@ -34,16 +35,30 @@ def locate(memory: DeviceMemory, descriptor: Descriptor, scratch: np.ndarray, wr
     return memory.locate(address, steps * pitch + row_bytes, write)
 
 
-def connect(memory: DeviceMemory, descriptor: Descriptor, scratch: np.ndarray, write: bool) -> Copy:
-    """The copy that a descriptor stands for; raises as `locate` does."""
-    storage, offset = locate(memory, descriptor, scratch, write)
-    _, low, rows, row_bytes, pitch, scratch_pitch = descriptor
+def fit(mapping: Mapping, descriptors: Sequence[Descriptor], scratch_bytes: int, write: bool) -> bool:
+    """Whether all descriptors have their place in that mapping and misuse no scratch."""
+    base, end = mapping.address, mapping.end
+    for address, low, rows, row_bytes, pitch, scratch_pitch in descriptors:
+        steps = rows - 1
+        if address < base or address + steps * pitch + row_bytes > end:
+            return False
+        if low < 0 or low + steps * scratch_pitch + row_bytes > scratch_bytes:
+            return False
+        if steps and scratch_pitch < row_bytes and not write:
+            return False
+    return mapping.writable or not write
+
+
+def connect(mapping: Mapping, descriptor: Descriptor, station: Station, write: bool) -> Copy:
+    """The copy that a descriptor stands for, which has its place in that mapping."""
+    address, low, rows, row_bytes, pitch, scratch_pitch = descriptor
+    offset = address - mapping.address
     if rows == 1 or pitch == row_bytes == scratch_pitch:
         size = rows * row_bytes
-        outside, inside = storage[offset : offset + size], scratch[low : low + size]
+        outside, inside = mapping.view[offset : offset + size], station.view[low : low + size]
     else:
-        outside = _rows(storage, offset, rows, row_bytes, pitch)
-        inside = _rows(scratch, low, rows, row_bytes, scratch_pitch)
+        outside = _rows(mapping.array, offset, rows, row_bytes, pitch)
+        inside = _rows(station.scratch, low, rows, row_bytes, scratch_pitch)
     return (outside, inside) if write else (inside, outside)
 
 
@@ -51,8 +66,8 @@ def perform(copies: Sequence[Copy]) -> int:
     """Move the bytes now; returns how many."""
     moved = 0
     for target, source in copies:
-        target[...] = source
-        moved += target.size
+        target[:] = source
+        moved += target.nbytes
     return moved
 
 

@@ -1,12 +1,15 @@
 """A pool of DMA channels: what waits, what is idle, and who comes first.
 
 `fifo` takes the oldest of all, ties by worker then sequence; `round_robin` takes the first worker at or after the
-pointer, its oldest, and moves the pointer past it. Everything of one tick arrives before any grant, in no order; so
-arrivals are kept apart until the end of the tick and join the queue in theirs.
+pointer, its oldest, and moves the pointer past it. Everything of one tick arrives before any grant, in no order. So a
+fifo queue is kept in the order of arrivals, and may hold some that are still to come; whose turn it is depends on who
+is there, so under `round_robin` arrivals are kept apart until the end of the tick.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import chain
 from typing import Any
 
 import attrs
@@ -15,15 +18,17 @@ from tessbed.sim.spec import DeviceSpec
 
 FOREVER = 1 << 62
 KINDS = ("read", "write")
+flatten = chain.from_iterable
 
 
 @attrs.define(eq=False)
 class Pool:
     """Channels of one direction (`core` -1: of all cores). `free_at` is when each channel is idle again.
 
-    `head` is the transfer to serve next, `ready_at` the tick from which it can be: FOREVER without a head or a credit,
-    else when a channel is idle. `queue` has all that wait when the pool is fifo, `turns` those of each worker when it
-    is round_robin.
+    `head` is what to serve next, a Flight or a Group; `ready_at` the tick from which it can be: FOREVER without a head,
+    else when it has arrived, a channel is idle and a credit there. `flying` is a heap of the C of those that hold a
+    credit. `join` takes a request that has arrived, or whose arrival is known. `queue` has all that wait when the pool
+    is fifo, those still to arrive among them; `turns` those of each worker when it is round_robin.
     """
 
     kind: str
@@ -31,19 +36,20 @@ class Pool:
     credits: int
     arbitration: str
     free_at: list[int]
-    arrivals: list[Sequence[Any]] = attrs.field(factory=list, init=False)
+    arrivals: list[Any] = attrs.field(factory=list, init=False)
     queue: deque[Any] = attrs.field(factory=deque, init=False)
     turns: dict[int, deque[Any]] = attrs.field(factory=dict, init=False)
     pointer: int = attrs.field(default=0, init=False)
     head: Any = attrs.field(default=None, init=False)
     ready_at: int = attrs.field(default=FOREVER, init=False)
-    in_flight: int = attrs.field(default=0, init=False)
+    flying: list[int] = attrs.field(factory=list, init=False)
     peak_in_flight: int = attrs.field(default=0, init=False)
-    _join: Callable[["Pool", Sequence[Sequence[Any]]], Any] = attrs.field(init=False)
-    _leave: Callable[["Pool", Any], Any] = attrs.field(init=False)
+    join: Callable[[Any], None] = attrs.field(init=False)
+    _in_order: bool = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._join, self._leave = ORDERS[self.arbitration]
+        self._in_order = self.arbitration == "fifo"
+        self.join = self._join_queue if self._in_order else self.arrivals.append
 
     @property
     def name(self) -> str:
@@ -51,35 +57,82 @@ class Pool:
         return self.kind if self.core < 0 else f"{self.kind}@{self.core}"
 
     def admit(self) -> None:
-        """The tick ends: what arrived in it joins the queue."""
-        arrivals = self.arrivals
-        if len(arrivals) > 1:
-            arrivals.sort(key=_worker)
-        self.head = self._join(self, arrivals)
-        arrivals.clear()
-        if self.in_flight < self.credits:
-            self.ready_at = min(self.free_at)
+        """The tick ends: what arrived in it takes its turn."""
+        for request in self.arrivals:
+            self.turns.setdefault(request.worker, deque()).append(request)
+        self.arrivals.clear()
+        self.head = self._next_in_turn()
+        self.ready_at = self.next_ready()
 
-    def take(self, tick: int, until: int) -> int:
-        """Grant the head at `tick`: it leaves the queue and takes a credit and, `until` then, the lowest idle channel.
+    def take(self, tick: int, until: int, done: int) -> int:
+        """Grant the head at `tick`: it leaves, with a credit until `done` and the lowest idle channel `until` then.
 
         Returns the channel.
         """
-        free_at = self.free_at
-        channel = free_at.index(tick) if self.ready_at == tick else _lowest_idle(free_at, tick)
+        free_at, flying = self.free_at, self.flying
+        channel = 0
+        while free_at[channel] > tick:
+            channel += 1
         free_at[channel] = until
-        self.head = head = self._leave(self, self.head)
-        self.in_flight += 1
-        if self.in_flight > self.peak_in_flight:
-            self.peak_in_flight = self.in_flight
-        self.ready_at = FOREVER if head is None or self.in_flight == self.credits else min(free_at)
+        while flying and flying[0] <= tick:
+            heappop(flying)
+        heappush(flying, done)
+        if len(flying) > self.peak_in_flight:
+            self.peak_in_flight = len(flying)
+        self.leave()
         return channel
 
+    def leave(self) -> None:
+        """All of the head is granted."""
+        if self._in_order:
+            queue = self.queue
+            queue.popleft()
+            self.head = queue[0] if queue else None
+        else:
+            self._end_turn()
+        self.ready_at = FOREVER if self.head is None else self.next_ready()
+
+    def next_ready(self) -> int:
+        """When the head has arrived, a channel is idle and a credit there."""
+        ready_at, arrival, flying = min(self.free_at), self.head.arrival, self.flying
+        if arrival > ready_at:
+            ready_at = arrival
+        if len(flying) >= self.credits and flying[0] > ready_at:
+            return flying[0]
+        return ready_at
+
+    def _join_queue(self, request: Any) -> None:
+        """In the order of arrivals, then workers."""
+        queue, arrival = self.queue, request.arrival
+        place = len(queue)
+        while place:
+            before = queue[place - 1]
+            if before.arrival < arrival or (before.arrival == arrival and before.worker <= request.worker):
+                break
+            place -= 1
+        queue.insert(place, request)
+        if not place:
+            self.head = request
+            self.ready_at = self.next_ready()
+
+    def _end_turn(self) -> None:
+        worker = self.head.worker
+        turn = self.turns[worker]
+        turn.popleft()
+        if not turn:
+            del self.turns[worker]
+        self.pointer = worker + 1
+        self.head = self._next_in_turn() if self.turns else None
+
+    def _next_in_turn(self) -> Any:
+        workers = sorted(self.turns)
+        return self.turns[next((w for w in workers if w >= self.pointer), workers[0])][0]
+
     def waiting(self) -> list[Any]:
-        """What has no grant yet, by worker."""
-        queued = [*self.queue, *(transfer for turn in self.turns.values() for transfer in turn)]
-        arrived = [transfer for group in self.arrivals for transfer in group]
-        return sorted([*queued, *arrived], key=lambda transfer: (transfer.worker, transfer.seq))
+        """The flights that have no grant yet, by worker."""
+        requests = [*self.queue, *flatten(self.turns.values()), *self.arrivals]
+        flights = flatten(request.waiting() for request in requests)
+        return sorted(flights, key=lambda flight: (flight.worker, flight.seq))
 
 
 def make_pools(spec: DeviceSpec) -> list[Pool]:
@@ -90,50 +143,3 @@ def make_pools(spec: DeviceSpec) -> list[Pool]:
     return [
         Pool(kind, core, dma.outstanding, dma.arbitration, [0] * channels[kind]) for core in cores for kind in KINDS
     ]
-
-
-def _worker(group: Sequence[Any]) -> int:
-    return group[0].worker
-
-
-def _lowest_idle(free_at: Sequence[int], tick: int) -> int:
-    channel = 0
-    while free_at[channel] > tick:
-        channel += 1
-    return channel
-
-
-def _join_queue(pool: Pool, arrivals: Sequence[Sequence[Any]]) -> Any:
-    for group in arrivals:
-        pool.queue.extend(group)
-    return pool.queue[0]
-
-
-def _leave_queue(pool: Pool, _: Any) -> Any:
-    queue = pool.queue
-    queue.popleft()
-    return queue[0] if queue else None
-
-
-def _join_turns(pool: Pool, arrivals: Sequence[Sequence[Any]]) -> Any:
-    for group in arrivals:
-        pool.turns.setdefault(group[0].worker, deque()).extend(group)
-    return _next_in_turn(pool)
-
-
-def _leave_turns(pool: Pool, transfer: Any) -> Any:
-    turn = pool.turns[transfer.worker]
-    turn.popleft()
-    if not turn:
-        del pool.turns[transfer.worker]
-    pool.pointer = transfer.worker + 1
-    return _next_in_turn(pool) if pool.turns else None
-
-
-def _next_in_turn(pool: Pool) -> Any:
-    workers = sorted(pool.turns)
-    return pool.turns[next((w for w in workers if w >= pool.pointer), workers[0])][0]
-
-
-ORDERS = {"fifo": (_join_queue, _leave_queue), "round_robin": (_join_turns, _leave_turns)}
-"""How arrivals join, and how the head leaves: each returns the next head."""

@@ -81,10 +81,13 @@ class Fold:
 
 @attrs.define(eq=False)
 class CostTable:
-    """Folds transfers for one spec, keeping the descriptor classes that it has met, KEPT of each sort at most."""
+    """Folds transfers for one spec, keeping the descriptor classes that it has met, KEPT of each sort at most.
+
+    `reads` are those of reads, to look into before asking.
+    """
 
     spec: DeviceSpec
-    _reads: dict[Shape, Fold] = attrs.field(factory=dict, init=False)
+    reads: dict[Shape, Fold] = attrs.field(factory=dict, init=False)
     _writes: dict[Shape, Segment] = attrs.field(factory=dict, init=False)
     _drains: dict[Shape, Fold] = attrs.field(factory=dict, init=False)
 
@@ -92,11 +95,11 @@ class CostTable:
         """The cost of a gather read; raises HazardError for a field that is too narrow."""
         address, _, rows, row_bytes, pitch, _ = descriptor
         key = (address % PAGE_BYTES, rows, row_bytes, pitch)
-        fold = self._reads.get(key)
+        fold = self.reads.get(key)
         if fold is None:
             check_fields(self.spec, descriptor)
-            _make_room(self._reads)
-            fold = self._reads[key] = _fold("read", self.spec, (price(self.spec, count_read(self.spec, key)),))
+            _make_room(self.reads)
+            fold = self.reads[key] = _fold("read", self.spec, (price(self.spec, count_read(self.spec, key)),))
         return fold
 
     def drain(self, descriptor: Descriptor) -> Fold:

@@ -78,6 +78,16 @@ class UntimedWorker:
         self._ask("write", chain)
         yield from ()
 
+    def pack(
+        self, slot: int, ticks: int, action: Callable[[], None], descriptors: Sequence[Descriptor], *, ordered: bool
+    ) -> Steps:
+        """Wait for `slot`, compute, and drain it, after all earlier drains if `ordered`."""
+        yield from self.wait_slot(slot)
+        yield from self.compute(ticks, action)
+        if ordered:
+            yield from self.wait_drains("order")
+        yield from self.drain(slot, descriptors)
+
     def wait_drains(self, reason: str = "end") -> Steps:
         """Wait for everything that was issued."""
         yield from self._wait(list(self._flying))

@@ -1,7 +1,9 @@
 """What the body of a firmware worker sees: its place in the grid, its scratch, and the few things it may do.
 
 A body is a generator function of one WorkerContext and waits only by `yield from` its methods, so that each
-tick of the worker has a reason. For a band: gather in groups, wait for the slot, compute, drain.
+tick of the worker has a reason. For a band: gather in groups, wait for the slot, compute, drain; `pack` does the last
+three as one step, and then need not wait for a tick of which it knows what happens in it: the worker is ahead of the
+clock. Nothing sees that, since a request has its arrival and a computation its end.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -16,10 +18,10 @@ from tessbed.sim.chance import draw
 from tessbed.sim.diagnosis import Waiting
 from tessbed.sim.dma import Dma
 from tessbed.sim.errors import DeviceFault, HazardError
-from tessbed.sim.flight import Flight
 from tessbed.sim.lane import Lane
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.staging import Staging
+from tessbed.sim.station import Station
 from tessbed.sim.stats import STALLS
 from tessbed.sim.transfer import Descriptor
 
@@ -40,25 +42,31 @@ class WorkerContext:
     _dma: Dma
     staging: Staging | None = None
     stalls: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys(STALLS, 0), init=False)
-    fault: DeviceFault | None = attrs.field(default=None, init=False)
+    station: Station = attrs.field(init=False)
     _reads: Lane = attrs.field(init=False)
     _writes: Lane = attrs.field(init=False)
+    _flying: dict[int, Any] = attrs.field(init=False)
+    _awaited: set[int] = attrs.field(init=False)
     _seq: int = attrs.field(default=0, init=False)
     _computes: int = attrs.field(default=0, init=False)
-    _flying: dict[int, Flight] = attrs.field(factory=dict, init=False)
+    _ahead_to: int = attrs.field(default=0, init=False)
+    _asked_at: int = attrs.field(default=0, init=False)
     _slots: dict[int, int] = attrs.field(factory=dict, init=False)
     _bell: Event = attrs.field(init=False)
+    _issue_ticks: int = attrs.field(init=False)
+    _arbitrate: Callable[[], None] = attrs.field(init=False)
     _timer: clock.Alarm = attrs.field(factory=clock.Alarm, init=False)
     _on_issued: clock.Calls = attrs.field(init=False)
     _group: Sequence[Descriptor] = attrs.field(default=(), init=False)
-    _awaited: set[int] = attrs.field(factory=set, init=False)
     _death: DeviceFault | None = attrs.field(default=None, init=False)
     _pending: tuple[str, int | Sequence[int], int] = attrs.field(default=("", 0, 0), init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._reads = self._dma.lane(self.worker, "read", self.scratch, self._flying, self._landed)
-        self._writes = self._dma.lane(self.worker, "write", self.scratch, self._flying, self._landed)
-        self._bell, self._on_issued = clock.bell(self._env), (self._request_group,)
+        self.station = station = Station(self._env, self.worker, self.scratch)
+        self._bell, self._flying, self._awaited = station.bell, station.flying, station.awaited
+        self._reads, self._writes = self._dma.lane(station, "read"), self._dma.lane(station, "write")
+        self._on_issued = (self._request_group,)
+        self._issue_ticks, self._arbitrate = self.spec.dma.issue_ticks, self._dma.arbitrate
 
     def gather(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
         """Read one wait group into scratch and wait for all of it; raises DeviceFault when a read failed.
@@ -67,28 +75,34 @@ class WorkerContext:
         """
         self._check_group(descriptors, oversized)
         self._group, self._bell.callbacks = descriptors, []
-        if ticks := self.spec.dma.issue_ticks * len(descriptors):
+        ticks = self._issue_ticks * len(descriptors)
+        if self._dma.ahead or not ticks:
+            self._advance("issue", ticks)
+            self._request_group(None)
+        else:
             self._timer.callbacks = self._on_issued
             self._pass("issue", ticks, self._timer)
-        else:
-            self._request_group(None)
         if self._death is None:
             yield self._bell
             self._resumed()
             if self.staging and self._death is None:
                 self.staging.retire(range(self._seq - len(self._group), self._seq))
-        if fault := self._death or self.fault:
+        if fault := self._death or self.station.fault:
             raise fault
 
     def prefetch(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
         """Read one wait group into scratch, and go on; `wait_drains` waits for it too."""
         self._check_group(descriptors, oversized)
-        if ticks := self.spec.dma.issue_ticks * len(descriptors):
-            yield self._pass("issue", ticks, self._bell)
-        self._note_group(descriptors)
+        if ticks := self._issue_ticks * len(descriptors):
+            yield from self._spend("issue", ticks)
         first = self._seq
+        if self.staging:
+            self.staging.gather(first, descriptors)
         self._seq += len(descriptors)
-        self._dma.read(self._reads, first, descriptors)
+        try:
+            self._dma.read(self._reads, first, descriptors, self._tick())
+        finally:
+            self._dma.arbitrate_at_end()
 
     def wait_slot(self, slot: int) -> Steps:
         """Wait until the earlier drain of `slot` has completed; raises DeviceFault when a drain failed."""
@@ -97,31 +111,63 @@ class WorkerContext:
 
     def compute(self, ticks: int, action: Callable[[], None]) -> Steps:
         """Spend `ticks` computing; `action` moves the bytes, at the moment that `data_movement` says."""
+        yield from self.catch_up()
         if self.staging:
             self.staging.pack(action)
         early = self._acts_early()
         if early and self._dma.moves:
             action()
         if ticks:
-            yield self._pass("compute", ticks, self._bell)
+            yield from self._spend("compute", ticks)
         if self._dma.moves and not early:
             action()
 
     def drain(self, slot: int, descriptors: Sequence[Descriptor]) -> Steps:
         """Issue the chain that empties `slot`, and go on."""
         self._check_slot(slot)
-        if ticks := self.spec.dma.issue_ticks * len(descriptors):
-            yield self._pass("issue", ticks, self._bell)
-        seq = self._slots[slot] = self._seq
-        self._seq += 1
-        chain = tuple(descriptors)
-        if self.staging:
-            self.staging.drain(seq, slot, chain)
-        self._dma.write(self._writes, seq, chain)
+        if ticks := self._issue_ticks * len(descriptors):
+            yield from self._spend("issue", ticks)
+        self._request_drain(slot, descriptors)
+        self._dma.arbitrate_at_end()
+
+    def pack(
+        self, slot: int, ticks: int, action: Callable[[], None], descriptors: Sequence[Descriptor], *, ordered: bool
+    ) -> Steps:
+        """Wait for `slot`, compute for `ticks`, drain the slot; if `ordered`, wait for all earlier drains before that.
+
+        `action` looks at the worker's scratch and at nothing else, for it may act later than it seems to.
+        """
+        if not self._dma.ahead:
+            yield from self.wait_slot(slot)
+            yield from self.compute(ticks, action)
+            if ordered:
+                yield from self.wait_drains("order")
+            yield from self.drain(slot, descriptors)
+            return
+        if self._can_take(slot):
+            if self.staging:
+                self.staging.retire((self._slots.get(slot, -1),))
+        else:
+            yield from self.wait_slot(slot)
+        self._compute_ahead(ticks, action)
+        if ordered:
+            yield from self.wait_drains("order")
+        self._advance("issue", self._issue_ticks * len(descriptors))
+        self._request_drain(slot, descriptors)
 
     def wait_drains(self, reason: str = "end") -> Steps:
         """Wait for every earlier drain; `reason` is "order" between bands, "end" at the end."""
         return self._wait_for(reason, self.staging.issued if self.staging else tuple(self._flying))
+
+    def catch_up(self) -> Steps:
+        """Wait for the tick up to which the worker is ahead."""
+        if self._ahead_to > clock.now(self._env):
+            self._pending = ("ahead", 0, self._ahead_to)
+            self._bell.callbacks = []
+            clock.post(self._env, self._ahead_to, clock.WORKER, self._bell)
+            self._arbitrate()
+            yield self._bell
+            self.station.pack_before(self._ahead_to + 1)
 
     def count(self, name: str, n: int = 1) -> None:
         """Add `n` to one of the firmware's statistics."""
@@ -132,12 +178,7 @@ class WorkerContext:
         try:
             yield from self.wait_drains()
         except DeviceFault as fault:
-            self.fault = self.fault or fault
-
-    @property
-    def flying(self) -> int:
-        """Transfers that are not done."""
-        return len(self._flying)
+            self.station.fault = self.station.fault or fault
 
     @property
     def waiting(self) -> Waiting | None:
@@ -149,6 +190,36 @@ class WorkerContext:
         on = () if isinstance(what, int) else tuple(f"transfer {seq} of worker {self.worker}" for seq in what)
         return Waiting(f"worker {self.worker}", f"{text} ({reason})", since, on)
 
+    def _tick(self) -> int:
+        """The tick it is for the worker."""
+        now = clock.now(self._env)
+        return now if now > self._ahead_to else self._ahead_to
+
+    def _can_take(self, slot: int) -> bool:
+        """Whether a wait for the slot would be none, nor raise anything."""
+        there = 0 <= slot < self.spec.slots and self._slots.get(slot, -1) not in self._flying
+        return there and self.station.fault is None and self._ahead_to <= clock.now(self._env)
+
+    def _compute_ahead(self, ticks: int, action: Callable[[], None]) -> None:
+        if self.staging:
+            self.staging.pack(action)
+        self._advance("compute", ticks)
+        if self._dma.moves:
+            self.station.packing.append((self._ahead_to, action))
+
+    def _advance(self, reason: str, ticks: int) -> None:
+        """Spend `ticks` ahead of the clock."""
+        if ticks < 0:
+            raise HazardError(f"worker {self.worker}: {reason} of {ticks} ticks")
+        self.stalls[reason] += ticks
+        now, ahead_to = clock.now(self._env), self._ahead_to
+        self._ahead_to = (now if now > ahead_to else ahead_to) + ticks
+
+    def _spend(self, reason: str, ticks: int) -> Steps:
+        """Let `ticks` pass."""
+        yield from self.catch_up()
+        yield self._pass(reason, ticks, self._bell)
+
     def _check_slot(self, slot: int) -> None:
         if not 0 <= slot < self.spec.slots:
             raise HazardError(f"worker {self.worker}: slot {slot}, wanted 0 to {self.spec.slots - 1}")
@@ -159,10 +230,6 @@ class WorkerContext:
             raise HazardError(f"worker {self.worker}: a wait group of {len(descriptors)}, wanted 1 to {limit}")
         if self.staging and oversized:
             self.staging.check_oversized(len(descriptors))
-
-    def _note_group(self, descriptors: Sequence[Descriptor]) -> None:
-        if self.staging:
-            self.staging.gather(self._seq, descriptors)
 
     def _acts_early(self) -> bool:
         self._computes += 1
@@ -184,52 +251,48 @@ class WorkerContext:
 
     def _request_group(self, alarm: clock.Alarm | None) -> None:
         """The registers of the gathers are written: they arrive, and the bell is for the last of them."""
-        self._note_group(self._group)
-        first = self._seq
-        self._seq += len(self._group)
-        seqs = range(first, self._seq)
-        self._await("gather", seqs)
+        group, first = self._group, self._seq
+        if self.staging:
+            self.staging.gather(first, group)
+        self._seq = first + len(group)
+        seqs, tick = range(first, self._seq), self._tick()
+        self._awaited.update(seqs)
+        self._pending = ("gather", seqs, tick)
         try:
-            self._dma.read(self._reads, first, self._group, last=alarm is not None)
+            self._dma.read(self._reads, first, group, tick)
         except DeviceFault as death:
             self._death = death
             self._awaited.clear()
-            clock.call(self._bell)
+            if alarm is not None:
+                clock.call(self._bell)
+        self._arbitrate()
 
-    def _await(self, reason: str, seqs: Sequence[int]) -> Event:
-        """Have the bell rung when all of `seqs` are done."""
-        self._awaited.update(seqs)
-        self._pending = (reason, seqs, clock.now(self._env))
-        return self._bell
+    def _request_drain(self, slot: int, descriptors: Sequence[Descriptor]) -> None:
+        seq = self._slots[slot] = self._seq
+        self._seq += 1
+        chain = tuple(descriptors)
+        if self.staging:
+            self.staging.drain(seq, slot, chain)
+        self._asked_at = tick = self._tick()
+        self._dma.write(self._writes, seq, chain, tick)
 
     def _resumed(self) -> None:
         """The wait for transfers is over."""
         reason, _, since = self._pending
         self.stalls[reason] += clock.now(self._env) - since
 
-    def _landed(self, flight: Flight) -> None:
-        """A transfer is done: note its fault, and wake the worker when it was the last one awaited."""
-        if flight.fault is not None and self.fault is None:
-            self.fault = flight.fault
-        if flight.seq in self._awaited:
-            self._awaited.remove(flight.seq)
-            if not self._awaited:
-                self._ring()
-
-    def _ring(self) -> None:
-        """Wake the worker in this tick; at once when it is next anyway."""
-        if clock.comes_next(self._env, clock.WORKER):
-            clock.call(self._bell)
-        else:
-            clock.post(self._env, clock.now(self._env), clock.WORKER, self._bell)
-
     def _wait_for(self, reason: str, seqs: Sequence[int]) -> Steps:
+        if self._asked_at < self._ahead_to or self._seq - 1 not in seqs:  # else the latest ends after that tick
+            yield from self.catch_up()
         flying = [seq for seq in seqs if seq in self._flying]
         if flying:
             self._bell.callbacks = []
-            yield self._await(reason, flying)
+            self._awaited.update(flying)
+            self._pending = (reason, flying, self._tick())
+            self._arbitrate()
+            yield self._bell
             self._resumed()
         if self.staging:
             self.staging.retire(seqs)
-        if self.fault is not None:
-            raise self.fault
+        if self.station.fault is not None:
+            raise self.station.fault

@@ -1,0 +1,183 @@
+"""A group: plain reads that are asked for together and waited for together, as one thing in the queues.
+
+Nobody looks at one read of such a group by itself, so the group keeps of each only its grant and its C. Where bytes
+move, each read is copied at its own C, in the clock's order; where none moves, the last C is the only occasion. Reads
+that fault, move early, are traced, or take turns with those of other workers are Flights instead.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from tessbed.sim import clock
+from tessbed.sim.clock import Alarm, Calls
+from tessbed.sim.errors import DeviceFault
+from tessbed.sim.flight import Flight
+from tessbed.sim.lane import Lane
+from tessbed.sim.limits import PAGE_BYTES
+from tessbed.sim.memory import Mapping
+from tessbed.sim.pool import FOREVER
+from tessbed.sim.transfer import CostTable, Descriptor, Fold
+
+
+@attrs.define(eq=False)
+class Group:
+    """Reads of one lane, numbered from `seq` on among the worker's transfers and from `number` on among the lane's.
+
+    `grants` and `dones` are G and C of those that are granted. `coming` has the C, turn and index of those that are
+    still to be copied in the order of their grants, `left` counts all that are still to be copied. `causes_at` is when
+    the end of the group can cause a request, as far as that is known.
+    """
+
+    lane: Lane
+    seq: int
+    number: int
+    arrival: int
+    folds: list[Fold]
+    descriptors: Sequence[Descriptor]
+    mapping: Mapping
+    transfers: int
+    left: int = attrs.field(init=False)
+    grants: list[int] = attrs.field(factory=list, init=False)
+    dones: list[int] = attrs.field(factory=list, init=False)
+    coming: deque[tuple[int, int, int]] = attrs.field(factory=deque, init=False)
+    callbacks: Calls | None = attrs.field(init=False)
+    moved_bytes: int = attrs.field(default=0, init=False)
+    causes_at: int = attrs.field(default=FOREVER, init=False)
+    _last: int = attrs.field(default=-1, init=False)
+    _turn: int = attrs.field(default=-1, init=False)
+    fault: ClassVar[DeviceFault | None] = None
+    _ok: ClassVar[bool] = True
+
+    def __attrs_post_init__(self) -> None:
+        self.left = self.transfers
+
+    @property
+    def worker(self) -> int:
+        """Whose it is."""
+        return self.lane.worker
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """The order of arrival of the read that is to be granted next."""
+        return (self.arrival, self.lane.worker, self.seq + len(self.grants))
+
+    def waiting(self) -> list[Flight]:
+        """The reads that have no grant."""
+        rest = range(len(self.grants), len(self.folds))
+        lane, number = self.lane, self.number
+        return [
+            Flight(lane, self.seq + i, number + i, self.arrival, self.folds[i], (self.descriptors[i],)) for i in rest
+        ]
+
+    def landed(self, now: int) -> list[int]:
+        """The indices of the reads that are done."""
+        return [index for index, done in enumerate(self.dones) if done <= now]
+
+    def in_flight(self, now: int) -> int:
+        """How many reads are not done."""
+        return len(self.folds) - len(self.landed(now))
+
+    def granted(self, first: int, issue_ticks: int) -> None:
+        """All from index `first` on have just been granted: put what that causes on the clock."""
+        dones, moves = self.dones, self.lane.moves
+        last = max(dones[first:] if first else dones)
+        if moves:
+            self._expect(first)
+        elif last >= self._last:
+            self._turn = clock.turn(self.lane.env)
+        if last > self._last:
+            self._last = last
+        if len(dones) == self.transfers:
+            self.causes_at = self._last + issue_ticks
+            if not moves:
+                self._stand(self._last, self._turn)
+
+    def fall_due(self) -> None:
+        """It is the C of one read, or of the last."""
+        if self.lane.halted:
+            return
+        if self.lane.moves:
+            self._copy_coming()
+        else:
+            self.left = 0
+        if not self.left:
+            self.lane.land_group(self)
+
+    def _expect(self, first: int) -> None:
+        env, coming, stands = self.lane.env, self.coming, bool(self.coming)
+        for index in range(first, len(self.dones)):
+            done, turn = self.dones[index], clock.turn(env)
+            if coming and done < coming[-1][0]:
+                clock.take_turn(env, done, turn, Alarm((lambda _, index=index: self._overtake(index),)))
+            else:
+                coming.append((done, turn, index))
+        if not stands:
+            self._stand(*coming[0][:2])
+
+    def _stand(self, tick: int, turn: int) -> None:
+        self.callbacks = FALL_DUE
+        clock.take_turn(self.lane.env, tick, turn, self)
+
+    def _copy_coming(self) -> None:
+        """Copy what is due, and what would be next to happen anyhow but for the last: its tick is the worker's."""
+        env, coming, packing = self.lane.env, self.coming, self.lane.station.packing
+        while True:
+            done, _, index = coming.popleft()
+            if packing:
+                self.lane.station.pack_before(done)
+            self._copy(index)
+            self.left -= 1
+            if not coming:
+                return
+            done, turn, _ = coming[0]
+            if self.left == 1 or not clock.is_first(env, done, turn):
+                self._stand(done, turn)
+                return
+
+    def _overtake(self, index: int) -> None:
+        """A read is done before one that was granted before it."""
+        if self.lane.halted:
+            return
+        self.lane.station.pack_before(self.dones[index])
+        self._copy(index)
+        self.left -= 1
+        if not self.left:
+            self.lane.land_group(self)
+
+    def _copy(self, index: int) -> None:
+        address, low, rows, row_bytes, pitch, scratch_pitch = self.descriptors[index]
+        mapping, lane = self.mapping, self.lane
+        offset = address - mapping.address
+        size = rows * row_bytes
+        self.moved_bytes += size
+        if rows == 1 or pitch == row_bytes == scratch_pitch:
+            lane.station.view[low : low + size] = mapping.view[offset : offset + size]
+        else:
+            shape = rows, row_bytes
+            source = np.ndarray(shape, np.uint8, mapping.array, offset, (pitch, 1))
+            np.ndarray(shape, np.uint8, lane.scratch, low, (scratch_pitch, 1))[...] = source
+
+
+FALL_DUE: Calls = (Group.fall_due,)
+
+
+def group_of(
+    lane: Lane, seq: int, arrival: int, descriptors: Sequence[Descriptor], costs: CostTable, mapping: Mapping
+) -> Group | None:
+    """The group of these reads; None where one of them is not plain: it leaves the mapping or misuses the scratch."""
+    known, room, folds = costs.reads, lane.scratch.size, []
+    base, end = mapping.address, mapping.end
+    for descriptor in descriptors:
+        address, low, rows, row_bytes, pitch, scratch_pitch = descriptor
+        fold = known.get((address % PAGE_BYTES, rows, row_bytes, pitch))
+        folds.append(costs.read(descriptor) if fold is None else fold)
+        steps = rows - 1
+        if address < base or address + steps * pitch + row_bytes > end:
+            return None
+        if low < 0 or low + steps * scratch_pitch + row_bytes > room or (steps and scratch_pitch < row_bytes):
+            return None
+    return Group(lane, seq, lane.requests + 1, arrival, folds, descriptors, mapping, len(folds))

@@ -155,16 +155,13 @@ def run_bands(worker: WorkerContext, bands: Iterable[Band]) -> Steps:
     """The worker loop. A band's slot is its number modulo the slots."""
     spec = worker.spec
     for number, (band, ordered) in enumerate(in_order(bands, spec)):
-        slot = number % spec.slots
         for group in wait_groups(band, spec):
             yield from worker.gather(group, oversized=band.oversized)
             worker.count("wait_groups")
-        yield from worker.wait_slot(slot)
-        yield from worker.compute(band.ticks, Packer(worker.scratch, band.steps))
+        packer = Packer(worker.scratch, band.steps)
+        yield from worker.pack(number % spec.slots, band.ticks, packer, band.chain, ordered=ordered)
         if ordered:
-            yield from worker.wait_drains("order")
             worker.count("ordered_drains")
-        yield from worker.drain(slot, band.chain)
         _account(worker, band)
     yield from worker.wait_drains()
 

@@ -72,11 +72,11 @@ class Staging:
         if touches is None or not (self._reads or self._drains):
             return
         reads, writes = touches()
-        for seq, read in self._gathers().items():
-            if _spans_meet([*reads, *writes], [span(read)]):
+        for seq, read in self._gathers().items() if self._reads else ():
+            if _meets([*reads, *writes], span(read)):
                 self._say("gather_not_retired", f"packs bytes of gather {seq}, and has not waited for it")
         for seq, (_, drained) in self._drains.items():
-            if _spans_meet(writes, [drained]):
+            if _meets(writes, drained):
                 self._say(
                     "slot_in_flight", f"packs into the slot that transfer {seq} drains, and has not waited for it"
                 )
@@ -97,11 +97,11 @@ class Staging:
 
     def retire(self, seqs: Sequence[int]) -> None:
         """The worker has waited for these transfers, for a wait group as a whole."""
-        known = self.stamp()
-        for seq in [seq for seq in self._reads if seq in seqs]:
-            del self._reads[seq]
-        for seq in [seq for seq in self._drains if seq in seqs]:
-            self._drains.pop(seq)[0].known = known
+        known, reads, drains = self.stamp(), self._reads, self._drains
+        if reads:
+            self._reads = {seq: group for seq, group in reads.items() if seq not in seqs}
+        for seq in [seq for seq in drains if seq in seqs] if drains else ():
+            drains.pop(seq)[0].known = known
 
     @property
     def issued(self) -> list[int]:
@@ -128,7 +128,7 @@ def span(d: Descriptor) -> Span:
 
 def meet(some: Sequence[Descriptor], others: Sequence[Descriptor]) -> bool:
     """Whether two sets of descriptors touch a common scratch byte."""
-    if not _spans_meet([_reach(some)], [_reach(others)]):
+    if not _meets([_reach(some)], _reach(others)):
         return False
     low, high, owner = _rows(some, others)
     order = np.argsort(low, kind="stable")
@@ -165,5 +165,7 @@ def _reach(chain: Sequence[Descriptor]) -> Span:
     return min([low for low, _ in spans], default=0), max([end for _, end in spans], default=0)
 
 
-def _spans_meet(some: Sequence[Span], others: Sequence[Span]) -> bool:
-    return any(low < end and start < high for low, high in some for start, end in others)
+def _meets(spans: Sequence[Span], other: Span) -> bool:
+    """Whether one of the spans has a byte in common with another."""
+    start, end = other
+    return any(low < end and start < high for low, high in spans)

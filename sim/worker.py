@@ -149,7 +149,11 @@ class WorkerContext:
                 self.staging.retire((self._slots.get(slot, -1),))
         else:
             yield from self.wait_slot(slot)
-        self._compute_ahead(ticks, action)
+        if self.staging:
+            self.staging.pack(action)
+        self._advance("compute", ticks)
+        if self._dma.moves:
+            self.station.packing.append((self._ahead_to, action))
         if ordered:
             yield from self.wait_drains("order")
         self._advance("issue", self._issue_ticks * len(descriptors))
@@ -199,13 +203,6 @@ class WorkerContext:
         """Whether a wait for the slot would be none, nor raise anything."""
         there = 0 <= slot < self.spec.slots and self._slots.get(slot, -1) not in self._flying
         return there and self.station.fault is None and self._ahead_to <= clock.now(self._env)
-
-    def _compute_ahead(self, ticks: int, action: Callable[[], None]) -> None:
-        if self.staging:
-            self.staging.pack(action)
-        self._advance("compute", ticks)
-        if self._dma.moves:
-            self.station.packing.append((self._ahead_to, action))
 
     def _advance(self, reason: str, ticks: int) -> None:
         """Spend `ticks` ahead of the clock."""

@@ -149,12 +149,12 @@ def test_what_a_sampler_proposes_again_is_answered_from_memory(tmp_path, timed) 
     spanned, stubborn = space.parse(["device.workers=1..8"]), Stubborn()
     with closing(open_store(str(tmp_path / "r"))) as store:
         memory = Memory(Resolver(NAME, ON_DEVICE, "exact"), store)
-        found = search(spanned, stubborn, memory, "device_ticks", 4, 5)
-    assert [dict(trial.point)["device.workers"] for trial in found.trials][:1] == ["4"]
-    assert len({trial.point for trial in found.trials}) == 4
-    assert found.repeated == 3
-    assert stubborn.told[1::2] == [found.trials[0].row["device_ticks"]] * 3
-    assert len(timed) == 4
+        found = search(spanned, stubborn, memory, "device_ticks", 8, 5)
+    assert dict(found.trials[0].point) == {"device.workers": "4"}
+    assert len({trial.point for trial in found.trials}) == 8
+    assert found.repeated == 7
+    assert stubborn.told[1::2] == [found.trials[0].row["device_ticks"]] * 7
+    assert len(timed) == 8
 
 
 @pytest.mark.parametrize("chosen", ["tpe", "genetic"])
@@ -191,19 +191,22 @@ def test_learning_begins_where_the_scenario_stands(chosen, tmp_path) -> None:
     assert standing(resolver, space.parse(["device.workers=0x4,2"])) == 0
 
 
-def test_learning_beats_chance() -> None:
-    """In a bowl of 160,000 points, 100 trials of tpe come nearer to its bottom than 100 random ones."""
+@pytest.mark.parametrize("chosen", ["tpe", "genetic"])
+def test_learning_beats_chance(chosen) -> None:
+    """In a bowl of 160,000 points, what a learner proposes after 100 trials lies much lower than what chance does."""
     spanned = space.parse([f"device.k{n}=1..20" for n in range(4)])
-    reached = {name: [_least(name, spanned, seed) for seed in range(5)] for name in ("tpe", "random")}
-    assert sum(reached["tpe"]) < 0.6 * sum(reached["random"])
+    for seed in range(3):
+        learnt, drawn = (_late(name, spanned, seed) for name in (chosen, "random"))
+        assert sum(learnt) < 0.6 * sum(drawn)
 
 
-def _least(name, spanned, seed):
-    chosen, values = sampler(name, spanned, 100, seed), []
-    for _ in range(100):
+def _late(name, spanned, seed):
+    """Worths of the last 50 of 150 proposals: squares of the distance from the bottom."""
+    chosen, values = sampler(name, spanned, 150, seed), []
+    for _ in range(150):
         values.append(sum((place - 11) ** 2 for place in spanned.places(chosen.ask())))
         chosen.tell(values[-1])
-    return min(values)
+    return values[100:]
 
 
 def test_a_space_beyond_any_integer_of_the_machine(tmp_path) -> None:

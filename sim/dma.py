@@ -192,13 +192,13 @@ class Dma:
             sample_at, deliver_at = between(self.seed, flight)
             clock.post(self.env, sample_at, clock.EFFECT, Alarm((lambda _: self._move(movement.sample),)))
             clock.post(self.env, deliver_at, clock.EFFECT, Alarm((lambda _: self._move(movement.deliver),)))
-        self._next_segment(flight, movement, flight.start)
+        self._next_segment(flight, movement, flight.start, clock.now(self.env))
 
     def _move(self, step: Callable[[int], None]) -> None:
         if not self._halted:
             step(clock.now(self.env))
 
-    def _next_segment(self, flight: Flight, movement: Movement, start: int) -> None:
+    def _next_segment(self, flight: Flight, movement: Movement, start: int, now: int) -> None:
         """Go to the start of the first segment from here on that has partial granules, or to completion."""
         segments, partial = flight.fold.segments, movement.partial
         while movement.segment < len(partial) and not partial[movement.segment]:
@@ -207,29 +207,30 @@ class Dma:
         if movement.segment == len(partial):
             flight.callbacks = self._on_done
             clock.post(self.env, flight.done, clock.EFFECT, flight)
-        elif start == clock.now(self.env):
-            self._segment_starts(flight)
+        elif start == now:
+            self._start_segment(flight, movement, now)
         else:
             flight.callbacks = self._on_segment_start
             clock.post(self.env, start, clock.EFFECT, flight)
 
     def _segment_starts(self, flight: Flight) -> None:
-        movement = flight.movement
-        if movement is None or self._halted:
-            return
+        if flight.movement is not None and not self._halted:
+            self._start_segment(flight, flight.movement, clock.now(self.env))
+
+    def _start_segment(self, flight: Flight, movement: Movement, now: int) -> None:
         movement.read_background()
-        data_ticks = flight.fold.segments[movement.segment].data_ticks
         flight.callbacks = self._on_segment_end
-        clock.post(self.env, clock.now(self.env) + data_ticks, clock.EFFECT, flight)
+        clock.post(self.env, now + flight.fold.segments[movement.segment].data_ticks, clock.EFFECT, flight)
 
     def _segment_ends(self, flight: Flight) -> None:
         movement = flight.movement
         if movement is None or self._halted:
             return
-        flight.lane.station.pack_before(clock.now(self.env))
+        now = clock.now(self.env)
+        flight.lane.station.pack_before(now)
         movement.write_partial()
         movement.segment += 1
-        self._next_segment(flight, movement, clock.now(self.env))
+        self._next_segment(flight, movement, now, now)
 
     def _complete(self, flight: Flight) -> None:
         if self._halted:

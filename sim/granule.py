@@ -39,18 +39,17 @@ class RunSplit:
         """Whether a granule is full."""
         return self.full.start < self.full.stop
 
-    def read(self, storage: np.ndarray, offset: int) -> list[np.ndarray]:
+    def read(self, storage: np.ndarray, offset: int) -> list[bytes]:
         """The partial granules of each block."""
-        base = offset - self.phase
-        return [storage[base + first : base + end].copy() for _, _, first, end in self.blocks]
+        base, view = offset - self.phase, storage.data
+        return [bytes(view[base + first : base + end]) for _, _, first, end in self.blocks]
 
-    def merge(self, storage: np.ndarray, offset: int, blocks: list[np.ndarray], payload: np.ndarray) -> int:
+    def merge(self, storage: np.ndarray, offset: int, blocks: list[bytes], payload: np.ndarray) -> int:
         """Write the partial granules."""
-        base, moved = offset - self.phase, 0
+        base, view, source, moved = offset - self.phase, storage.data, payload.data, 0
         for block, (low, high, first, end) in zip(blocks, self.blocks, strict=True):
-            inside = self.phase + low - first
-            block[inside : inside + high - low] = payload[low:high]
-            storage[base + first : base + end] = block
+            view[base + first : base + end] = block
+            view[offset + low : offset + high] = source[low:high]
             moved += high - low
         return moved
 

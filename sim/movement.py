@@ -91,6 +91,7 @@ class Movement:
     delivered_at: int = attrs.field(default=-1, init=False)
     segment: int = attrs.field(default=0, init=False)
     background: Any = attrs.field(init=False)
+    _splits: dict[int, RunSplit | GridSplit] = attrs.field(factory=dict, init=False)
     moved_bytes: int = attrs.field(default=0, init=False)
 
     def sample(self, tick: int) -> None:
@@ -135,12 +136,21 @@ class Movement:
         return _rows(self.scratch, d.scratch, d.rows, d.row_bytes, d.scratch_pitch).copy().reshape(-1)
 
     def _payload(self, index: int) -> np.ndarray:
-        return self._slot(self.descriptors[index]) if self.samples is None else self.samples[index]
+        """The payload of a descriptor as it is now, its rows one after the other; not to be kept."""
+        if self.samples is not None:
+            return self.samples[index]
+        _, low, rows, row_bytes, _, scratch_pitch = self.descriptors[index]
+        if rows == 1 or scratch_pitch == row_bytes:
+            return self.scratch[low : low + rows * row_bytes]
+        return _rows(self.scratch, low, rows, row_bytes, scratch_pitch).reshape(-1)
 
     def _split(self, index: int) -> RunSplit | GridSplit:
-        _, _, rows, row_bytes, pitch, _ = self.descriptors[index]
-        phase = self.places[index][1] % self.granule
-        return split_rows(phase, rows, row_bytes, pitch, self.granule)
+        split = self._splits.get(index)
+        if split is None:
+            _, _, rows, row_bytes, pitch, _ = self.descriptors[index]
+            phase = self.places[index][1] % self.granule
+            split = self._splits[index] = split_rows(phase, rows, row_bytes, pitch, self.granule)
+        return split
 
     def _put(self, samples: list[np.ndarray]) -> None:
         for (d, (storage, offset)), sample in zip(self._moving(), samples, strict=True):

@@ -15,7 +15,7 @@ GRANULES = st.sampled_from([16, 32, 64, 128])
 
 def granules_read(split, storage, offset, granule):
     """What the split reads first, a granule a row."""
-    blocks = [np.ravel(block) for block in split.read(storage, offset)]
+    blocks = [np.frombuffer(bytes(block), np.uint8) for block in split.read(storage, offset)]
     return np.concatenate([np.empty(0, np.uint8), *blocks]).reshape(-1, granule)
 
 

@@ -26,6 +26,9 @@ BAND_BYTES = 32768
 bands overlaps its drains, and staging is bounded whatever the tensor."""
 
 
+MOST_KEPT = 4096
+"""A worker keeps bands of so many descriptors, to make others of them: memory must not grow with a tensor."""
+
 LEAST_BYTES = 64
 """Every area of the scratch holds at least this much: a block of 16 channels in any form."""
 
@@ -112,6 +115,55 @@ class Site(NamedTuple):
     output: int
     make: Callable[..., Iterator[Band]]
     args: tuple[Any, ...]
+
+
+@attrs.define
+class Moulds:
+    """What a worker made of its last sites, to make others of it: equal keys, bands that differ by addresses alone.
+
+    Bands know their slots, so the slot of a site's first band belongs into its key here.
+    """
+
+    _known: dict[Hashable, tuple[int, int, list[Band]]] = attrs.field(factory=dict, init=False)
+    _descriptors: int = attrs.field(default=0, init=False)
+
+    def like(self, key: Hashable, source: int, target: int) -> list[Band] | None:
+        """The bands of a site from device addresses `source` and `target`; None where there is no mould."""
+        known = self._known.get(key)
+        if known is None:
+            return None
+        reads_by, drains_by = source - known[0], target - known[1]
+        return [_moved(band, reads_by, drains_by) for band in known[2]]
+
+    def keep(self, key: Hashable, source: int, target: int, made: Iterable[Band]) -> Iterator[Band]:
+        """The bands as they are made, kept where they are not too many."""
+        bands: list[Band] = []
+        size = 0
+        for band in made:
+            size += len(band.reads) + len(band.chain)
+            if size <= MOST_KEPT:
+                bands.append(band)
+            yield band
+        if size <= MOST_KEPT:
+            if self._descriptors + size > MOST_KEPT:
+                self._known.clear()
+                self._descriptors = 0
+            self._known[key] = (source, target, bands)
+            self._descriptors += size
+
+
+def _moved(band: Band, reads_by: int, drains_by: int) -> Band:
+    """The same band at other addresses."""
+    place = band.footprint
+    return Band(
+        [Descriptor(address + reads_by, *shape) for address, *shape in band.reads],
+        band.steps,
+        band.ticks,
+        [Descriptor(address + drains_by, *shape) for address, *shape in band.chain],
+        Footprint(place.low + drains_by, place.high + drains_by, place.period, place.inner),
+        band.oversized,
+        band.counts,
+    )
 
 
 Sites = Callable[[int], Iterator[Site]]

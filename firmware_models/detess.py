@@ -7,7 +7,7 @@ DetessCast is the same body: only the width and the lanes of the output scalar d
 Source: Detess document, "Numerical behavior"; DetessCast document, "Compiler channel-block input".
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import product
 from math import prod
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from tessbed.firmware_models.bands import (
     Band,
     Budget,
     Footprint,
+    Moulds,
     Site,
     Sites,
     body_of,
@@ -136,11 +137,12 @@ class _Maker:
     whole: frozenset[int]
     budget: Budget
     reader: TileReader
+    moulds: Moulds
     made: int
 
     def __init__(self, geometry: Geometry, spec: DeviceSpec, dimensions: Sequence[Dimension]) -> None:
         self.geometry, self.spec, self.dimensions, self.made = geometry, spec, dimensions, 0
-        self.whole = axes_taken_whole(geometry, dimensions)
+        self.whole, self.moulds = axes_taken_whole(geometry, dimensions), Moulds()
         c_axis = geometry.axes[C]
         channels = c_axis.extent if C in self.whole else c_axis.tile
         gathered = sum(geometry.pixel_bytes(high - low) for low, high in self._segments(C, (0, channels)))
@@ -153,8 +155,14 @@ class _Maker:
             for chosen in product(*map(self._cuts, self.dimensions, box)):
                 yield self._site(chosen)
 
-    def _bands(self, block: Block) -> Iterator[Band]:
-        return map(self._band, self._fitting(block))
+    def _bands(self, block: Block, key: Hashable, source: int, target: int) -> Iterator[Band]:
+        """The bands of a site's block; `source` and `target` are its device addresses."""
+        key = (key, self.made % self.budget.slots)
+        bands = self.moulds.like(key, source, target)
+        if bands is None:
+            return self.moulds.keep(key, source, target, map(self._band, self._fitting(block)))
+        self.made += len(bands)
+        return iter(bands)
 
     def _cuts(self, dimension: Dimension, inside: Range) -> list[Cut]:
         """A range of an axis cut at tile edges, or whole where the axis is taken whole."""
@@ -184,13 +192,10 @@ class _Maker:
             if cut.mapped is not None:
                 ranges[cut.mapped], tiles[cut.mapped], extents[cut.mapped] = cut.inside, cut.tile, cut.extent
         where = tuple(tiles) if any(cut.uneven for cut in chosen) else ()
-        return Site(
-            key=(where, *[cut.alike for cut in chosen]),
-            input=geometry.input_address + geometry.tiled_offset(volume, tiles, extents),
-            output=geometry.output_address + linear,
-            make=self._bands,
-            args=(Block(volume, tuple(ranges)),),
-        )
+        key = (where, *[cut.alike for cut in chosen])
+        source = geometry.input_address + geometry.tiled_offset(volume, tiles, extents)
+        target = geometry.output_address + linear
+        return Site(key, source, target, self._bands, (Block(volume, tuple(ranges)), key, source, target))
 
     def _segments(self, mapped: int, inside: Range) -> list[Range]:
         """The tiles along a mapped axis, clipped to `inside`."""

@@ -16,6 +16,7 @@ from tessbed.firmware_models.bands import (
     Band,
     Budget,
     Footprint,
+    Moulds,
     Site,
     Sites,
     body_of,
@@ -88,9 +89,18 @@ class _Maker:
     spec: DeviceSpec
     budget: Budget
     made: int = 0
+    moulds: Moulds = attrs.field(factory=Moulds)
 
     def tile_bands(self, tile: Tile, low: int, high: int) -> Iterator[Band]:
         """The bands of tile bytes [low, high)."""
+        key = (tile.extents, low, high, self.made % self.budget.slots)
+        bands = self.moulds.like(key, tile.linear_offset, tile.tiled_offset)
+        if bands is None:
+            return self.moulds.keep(key, tile.linear_offset, tile.tiled_offset, self._made(tile, low, high))
+        self.made += len(bands)
+        return iter(bands)
+
+    def _made(self, tile: Tile, low: int, high: int) -> Iterator[Band]:
         geometry = self.geometry
         channels, pixels = tile.extents[0], tile.pixels
         size = geometry.pixel_bytes(channels)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tessbed.firmware_models import image
-from tessbed.firmware_models.bands import Site
+from tessbed.firmware_models.bands import Moulds, Site, program_of
 from tessbed.firmware_models.geometry import Geometry
 from tessbed.firmware_models.timed import _Draft, _Wanted
 from tessbed.kernels.ev74.encode import encode_plan
@@ -32,6 +32,14 @@ GRIDS = {
     "detess, uneven tiles in a band": Asked("detess", (16, 8, 12, 15), "int8", (0, 1, 2, 3), (3, 2, 1, 6)),
     "detesscast": Asked("detesscast", (40, 128, 32), "bf16", cblocked=(4, 8, 32), to="fp32"),
 }
+
+
+@pytest.fixture(autouse=True)
+def likes(monkeypatch):
+    """What sites ask of moulds; they get nothing, so that what they make themselves can be compared."""
+    like = Moulds.like
+    monkeypatch.setattr(Moulds, "like", lambda *_: None)
+    return like
 
 
 def packet_geometry(asked: Asked, rng: random.Random) -> Geometry:
@@ -108,3 +116,26 @@ def test_sites_with_equal_keys_make_equal_bands() -> None:
                     several += site.key in known
                     assert made(site) == known.setdefault(site.key, made(site))
     assert several > 10_000
+
+
+def test_moulds_make_what_each_site_would_make(likes, monkeypatch) -> None:
+    """Whole bands, down to each packing step and its slot, whether they are made anew or after an equal site's."""
+    copied = 0
+
+    def counted(*arguments):
+        nonlocal copied
+        bands = likes(*arguments)
+        copied += bands is not None
+        return bands
+
+    for number, asked in enumerate([*GRIDS.values(), *random_geometries(360, seed=3)]):
+        if 0 not in asked.shape:
+            rng = random.Random(number)
+            geometry, spec, workers = packet_geometry(asked, rng), device(rng), rng.choice([1, 3, 4])
+            sites = image.SITES[geometry.op](geometry, spec, workers)
+            for worker in range(workers):
+                anew = list(program_of(sites)(worker))
+                with monkeypatch.context() as patch:
+                    patch.setattr(Moulds, "like", counted)
+                    assert list(program_of(sites)(worker)) == anew
+    assert copied > 5_000

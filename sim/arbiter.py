@@ -133,6 +133,7 @@ class Arbiter:
         flight.end = end = start + fold.c
         flight.done = done = end + fold.l
         if self.inject and self.inject.get((lane.worker, flight.seq)) == "stall":
+            flight.done = FOREVER
             flight.channel = pool.take(tick, FOREVER, FOREVER)
             self.stalled.append(flight)
             return horizon

@@ -143,14 +143,17 @@ class Dma:
             lane.halted = True
 
     def _request(self, lane: Lane, seq: int, tick: int, fold: Fold, descriptors: tuple[Descriptor, ...]) -> None:
-        plain = self._plain and not fold.partial_granules
+        plain = self._plain and not (self.moves and fold.partial_granules)
         if not plain and self.inject.get((lane.worker, seq)) == "worker_died":
             raise DeviceFault("worker_died", lane.worker)
         lane.requests += 1
         flight = lane.flying[seq] = Flight(lane, seq, lane.requests, tick, fold, descriptors)
         mapping = self.memory.latest(lane.write)
-        if not plain or not mapping or not fit(mapping, descriptors, lane.scratch.size, lane.write):
+        if not mapping or not fit(mapping, descriptors, lane.scratch.size, lane.write):
             self._find_places(flight, plain)
+        elif not plain:
+            array, base = mapping.array, mapping.address
+            flight.places = [(array, descriptor.address - base) for descriptor in descriptors]
         elif self.moves:
             station, write = lane.station, lane.write
             flight.places = [connect(mapping, descriptor, station, write) for descriptor in descriptors]

@@ -60,6 +60,10 @@ class Flight:
         """The order of arrival."""
         return (self.arrival, self.lane.worker, self.seq)
 
+    def over_by(self, tick: int) -> bool:
+        """Whether it is known that it will be done by `tick`."""
+        return self.grant >= 0 and self.done <= tick
+
     def landed(self, now: int) -> list[int]:
         """Nothing of it; see `Group`."""
         return []

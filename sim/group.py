@@ -73,6 +73,10 @@ class Group:
             Flight(lane, self.seq + i, number + i, self.arrival, self.folds[i], (self.descriptors[i],)) for i in rest
         ]
 
+    def over_by(self, tick: int) -> bool:
+        """Whether it is known that all will be done by `tick`."""
+        return len(self.dones) == self.transfers and self._last <= tick
+
     def landed(self, now: int) -> list[int]:
         """The indices of the reads that are done."""
         return [index for index, done in enumerate(self.dones) if done <= now]

@@ -50,7 +50,6 @@ class WorkerContext:
     _seq: int = attrs.field(default=0, init=False)
     _computes: int = attrs.field(default=0, init=False)
     _ahead_to: int = attrs.field(default=0, init=False)
-    _asked_at: int = attrs.field(default=0, init=False)
     _slots: dict[int, int] = attrs.field(factory=dict, init=False)
     _bell: Event = attrs.field(init=False)
     _issue_ticks: int = attrs.field(init=False)
@@ -270,22 +269,24 @@ class WorkerContext:
         chain = tuple(descriptors)
         if self.staging:
             self.staging.drain(seq, slot, chain)
-        self._asked_at = tick = self._tick()
-        self._dma.write(self._writes, seq, chain, tick)
+        self._dma.write(self._writes, seq, chain, self._tick())
 
     def _resumed(self) -> None:
-        """The wait for transfers is over."""
+        """The wait for transfers is over; perhaps before the tick up to which the worker is ahead."""
         reason, _, since = self._pending
-        self.stalls[reason] += clock.now(self._env) - since
+        now = clock.now(self._env)
+        if now > since:
+            self.stalls[reason] += now - since
 
     def _wait_for(self, reason: str, seqs: Sequence[int]) -> Steps:
-        if self._asked_at < self._ahead_to or self._seq - 1 not in seqs:  # else the latest ends after that tick
+        if any(flight.fault is not None for flight in self._flying.values()):
             yield from self.catch_up()
-        flying = [seq for seq in seqs if seq in self._flying]
-        if flying:
+        flying, tick = self._flying, self._tick()
+        awaited = [seq for seq in seqs if seq in flying and not flying[seq].over_by(tick)]
+        if awaited:
             self._bell.callbacks = []
-            self._awaited.update(flying)
-            self._pending = (reason, flying, self._tick())
+            self._awaited.update(awaited)
+            self._pending = (reason, awaited, tick)
             self._arbitrate()
             yield self._bell
             self._resumed()

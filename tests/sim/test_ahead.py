@@ -69,6 +69,28 @@ def noting(body, scratches):
 PARTS, PACKED = scrambled(packed=False), scrambled(packed=True)
 
 
+def astray(body):
+    """The body's programs with some descriptors outside every mapping."""
+
+    def body_of_programs(programs):
+        rng = random.Random(len(programs))
+
+        def lost(descriptor):
+            return descriptor._replace(address=descriptor.address + (1 << 24) * (rng.random() < 0.05))
+
+        return body(
+            [
+                [
+                    ([[*map(lost, group)] for group in groups], ticks, ordered, [*map(lost, chain)])
+                    for groups, ticks, ordered, chain in bands
+                ]
+                for bands in programs
+            ]
+        )
+
+    return body_of_programs
+
+
 def every_tick(env):
     """Something stands in the queue at every tick, so that nothing ever comes next by itself."""
     while True:
@@ -93,6 +115,14 @@ def test_a_busy_queue_changes_nothing(seed) -> None:
 def test_a_pack_is_its_parts(seed) -> None:
     """A worker that is ahead of the clock and one that waits for each tick end alike, races and all."""
     assert outcome(device(seed, PACKED)) == outcome(device(seed, PARTS))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_fault_is_met_at_the_same_tick(seed) -> None:
+    """A worker that is ahead learns of a fault, and ends, where one that waits for each tick does."""
+    expected = outcome(device(seed, astray(PARTS)), trace=False)
+    for trace in (True, False):
+        assert outcome(device(seed, astray(PACKED), trace=trace), trace=False) == expected
 
 
 @pytest.mark.parametrize("ticks", range(0, 400, 10))

@@ -82,7 +82,8 @@ def _told(found: dict[str, Any]) -> str:
     asked = f", as {exact.VARIABLE} asks" if engine["asked_for"] else ""
     lines.append(f"exact     the {engine['form']} form of the exact engine{asked}")
     if engine["native_missing"]:
-        lines.append(f"          the native form is missing: {engine['native_missing']}; every tick is the same without")
+        lines.append(f"          the native form is missing: {engine['native_missing']}")
+        lines.append("          install again with a C compiler to have it; every tick is the same without")
     lines.append(f"packets   version {found['packet_version']}")
     lines.append(f"presets   {', '.join(found['presets'])}")
     lines.append("needs     " + ", ".join(f"{name} {version}" for name, version in found["needed"].items()))

@@ -25,6 +25,7 @@ EXTRAS = {  # module: (the extra that brings it, what it is for)
     "matplotlib": ("plot", "plots of studies and of the bench"),
     "pyarrow": ("parquet", "sweep tables as Parquet"),
     "distributed": ("cluster", "sweeps on a Dask cluster"),
+    "optuna": ("search", "searches that learn from their trials"),
 }
 
 HELP = """Tell which rows the A65 executor and which form the exact engine uses and why, and what else is installed.
@@ -69,25 +70,32 @@ def findings() -> dict[str, Any]:
 
 
 def _told(found: dict[str, Any]) -> str:
-    rows = found["a65_rows"]
-    asked = f", as {VARIABLE} asks" if rows["asked_for"] else ""
+    rows, engine = found["a65_rows"], found["exact_engine"]
     lines = [
         f"tessbed   {found['tessbed']}, on Python {found['python']}, {found['platform']}",
-        f"A65 rows  {rows['engine']}{asked}, vector instructions: {rows['vectors']}",
+        f"A65 rows  {rows['engine']}{_asked(rows, VARIABLE)}, vector instructions: {rows['vectors']}",
+        *_native_missing(rows, "byte"),
+        f"exact     {engine['form']}{_asked(engine, exact.VARIABLE)}: the form of the exact engine",
+        *_native_missing(engine, "tick"),
+        f"packets   version {found['packet_version']}",
+        f"presets   {', '.join(found['presets'])}",
+        "needs     " + ", ".join(f"{name} {version}" for name, version in found["needed"].items()),
     ]
-    if rows["native_missing"]:
-        lines.append(f"          the native rows are missing: {rows['native_missing']}")
-        lines.append("          install again with a C compiler to have them; every byte is the same without")
-    engine = found["exact_engine"]
-    asked = f", as {exact.VARIABLE} asks" if engine["asked_for"] else ""
-    lines.append(f"exact     the {engine['form']} form of the exact engine{asked}")
-    if engine["native_missing"]:
-        lines.append(f"          the native form is missing: {engine['native_missing']}")
-        lines.append("          install again with a C compiler to have it; every tick is the same without")
-    lines.append(f"packets   version {found['packet_version']}")
-    lines.append(f"presets   {', '.join(found['presets'])}")
-    lines.append("needs     " + ", ".join(f"{name} {version}" for name, version in found["needed"].items()))
     for module, (extra, purpose) in EXTRAS.items():
         state = "there" if found["extras"][module] else f"not installed, pip install 'tessbed[{extra}]'"
         lines.append(f"extra     {module}: {state}; {purpose}")
     return "\n".join(lines)
+
+
+def _asked(part: dict[str, Any], variable: str) -> str:
+    return f", as {variable} asks" if part["asked_for"] else ""
+
+
+def _native_missing(part: dict[str, Any], unit: str) -> list[str]:
+    """Why a part has no C, and how to get it; none where it has."""
+    if not part["native_missing"]:
+        return []
+    return [
+        f"          the native form is missing: {part['native_missing']}",
+        f"          install again with a C compiler to have it; every {unit} is the same without",
+    ]

@@ -1,12 +1,17 @@
 """The verbs that look at the machine: what `doctor` finds, what `bench` measures."""
 
 import json
+import tomllib
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from tessbed.kernels.a65 import native_rows
+from tessbed.sim import native
 from tessbed.verbs import bench, doctor
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_doctor_names_the_rows_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,6 +28,26 @@ def test_doctor_says_why_native_rows_are_missing(monkeypatch: pytest.MonkeyPatch
     found = json.loads(CliRunner().invoke(doctor.command, ["--json"], standalone_mode=False).output)
     assert found["a65_rows"]["engine"] == "numpy"
     assert found["a65_rows"]["native_missing"] == "no module of that name"
+
+
+def test_doctor_tells_both_parts_in_c_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a C compiler at install, each of the two says why it is not there, and how to get it."""
+    for variable in ("TESSBED_ROWS", "TESSBED_EXACT"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(native_rows, "missing", "no rows")
+    monkeypatch.setattr(native, "missing", "no counting")
+    told = CliRunner().invoke(doctor.command, [], standalone_mode=False).output
+    assert "A65 rows  numpy" in told
+    assert "exact     python" in told
+    assert "the native form is missing: no rows\n" in told
+    assert "the native form is missing: no counting\n" in told
+    assert told.count("install again with a C compiler") == 2
+
+
+def test_doctor_knows_every_extra_for_users() -> None:
+    """An extra of the package that is not for its developers has a line."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert {extra for extra, _ in doctor.EXTRAS.values()} == set(extras) - {"test", "bench", "check"}
 
 
 def test_bench_measures_the_cases_asked_for() -> None:

@@ -36,7 +36,7 @@ def document(run: Run) -> dict[str, Any]:
         "name": scenario.name,
         "verdict": "ok" if run.ok else "failed",
         "engine": run.engine,
-        **({"engine_note": run.instead} if run.instead else {}),
+        **({"instead": run.instead} if run.instead else {}),
         "seed": scenario.seed,
         "device": to_mapping(scenario.device),
         "notices": run.notices,

@@ -2,10 +2,16 @@
 
 import re
 from pathlib import Path
+from typing import Any
+
+import attrs
 
 from tessbed.scenarios import a65_cost
 from tessbed.scenarios.docs import SESSION, renew, renew_sessions
-from tessbed.scenarios.report import EXIT_CODES
+from tessbed.scenarios.library import load
+from tessbed.scenarios.oracle import Mismatch
+from tessbed.scenarios.report import EXIT_CODES, document
+from tessbed.scenarios.run import Run, run
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenario.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -35,3 +41,26 @@ def test_costs() -> None:
 def test_trouble_kinds() -> None:
     """Every kind of trouble is on the page."""
     assert all(f"`{kind}`" in TEXT for kind in EXIT_CODES)
+
+
+def test_the_document() -> None:
+    """The table has every key of a document: of a run, of its jobs, and of their results, whatever came of them."""
+    section = TEXT.partition("## The document")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (.*?) \|", section, re.MULTILINE)
+    named = {key for cell in cells for key in re.findall(r"`(?:jobs\[\]\.|\.)?(\w+)`", cell)}
+    told = document(_troubled())
+    keys = {*told, *(key for job in told["jobs"] for key in job), *(key for found in _results(told) for key in found)}
+    assert {"instead", "trouble", "as_expected", "mismatch", "engines_part", "path", "counts"} <= keys
+    assert named - {"ev74"} == keys - {"jobs", "results"}
+
+
+def _results(told: dict[str, Any]) -> list[dict[str, Any]]:
+    return [found for job in told["jobs"] for found in job["results"].values()]
+
+
+def _troubled() -> Run:
+    """A run with all that a document can tell: a fault, another engine than was asked for, a byte and a tick wrong."""
+    done = run(load("fault-dma-error", ()), engine="exact")
+    last = done.jobs[-1]
+    wrong = attrs.evolve(last.outcomes[-1], mismatch=Mismatch(3, 1, 2, "scalar", (0,), 3), parted="at tick 7")
+    return attrs.evolve(done, jobs=(*done.jobs[:-1], attrs.evolve(last, outcomes=(*last.outcomes[:-1], wrong))))

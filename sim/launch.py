@@ -77,6 +77,7 @@ class Launch:
         yield from self._guarded(ctx, body)
         self.running.remove(ctx)
         self.ended.append(self._account(ctx, start))
+        ctx.leave()
 
     def _guarded(self, ctx: WorkerContext, body: Body) -> Steps:
         try:

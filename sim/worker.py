@@ -67,6 +67,17 @@ class WorkerContext:
         self._on_issued = (self._request_group,)
         self._issue_ticks, self._arbitrate = self.spec.dma.issue_ticks, self._dma.arbitrate
 
+    def leave(self) -> None:
+        """Give the scratch back when the worker has ended; all that a device remembers of it would keep it.
+
+        Where transfers still fly, which nobody waited for, they need it.
+        """
+        if self._flying:
+            return
+        nothing = np.empty(0, np.uint8)
+        self.scratch = self.station.scratch = self._reads.scratch = self._writes.scratch = nothing
+        self.station.view = nothing.data
+
     def gather(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
         """Read one wait group into scratch and wait for all of it; raises DeviceFault when a read failed.
 

@@ -1,5 +1,8 @@
 """Jobs on a device: queue, record, grid, entry, two devices on one clock."""
 
+import gc
+import weakref
+
 import pytest
 from simpy import Environment
 
@@ -53,6 +56,24 @@ def test_the_grid_is_what_is_launched(asked, launched) -> None:
     stats = build(body, {"workers": 6}).run(workers=asked)
     assert sorted(seen) == [(worker, launched) for worker in range(launched)]
     assert stats.workers_launched == launched
+
+
+def test_scratch_goes_when_its_workers_have_ended() -> None:
+    """A device that remembers its jobs does not remember their scratch, whatever the garbage collector does."""
+    scratches = []
+
+    def body(ctx):
+        scratches.append(weakref.ref(ctx.scratch))
+        yield from copy_body(ctx)
+
+    gc.collect()
+    gc.disable()
+    try:
+        rig = build(body, {"cores": 2, "workers": 5})
+        rig.run()
+        assert [scratch() for scratch in scratches] == [None] * 5
+    finally:
+        gc.enable()
 
 
 def test_workers_share_cores_in_order() -> None:

@@ -58,7 +58,7 @@ docs: $(MADE)/test ## write again what the documentation quotes from the product
 
 dist: $(MADE)/dist ## build the wheel and the source distribution, in dist/
 	@rm -rf build dist
-	@$(PY) -m build --outdir dist .
+	@$(PY) -m build --quiet --outdir dist .
 
 clean: ## remove what the targets here made, .venv too
 	@rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache runs

@@ -20,8 +20,8 @@ FORMS = ("native", "python")
 
 def simulate(spec: DeviceSpec, program: Program, *, trace: bool = False) -> Timing:
     """The timing of a launch of one worker at least, on a device of that spec; `trace` keeps every transfer."""
-    in_c = chosen() == "native" and native.fits(spec, program)
-    counted = (native.count if in_c else steady.count)(spec, program, tracing=trace)
+    counted = native.count(spec, program, tracing=trace) if chosen() == "native" else None
+    counted = counted or steady.count(spec, program, tracing=trace)
     return Timing(
         device_ticks=max(tally.finish for tally in counted.tallies),
         workers=tuple(_worker(number, tally) for number, tally in enumerate(counted.tallies)),

@@ -23,28 +23,33 @@ else:
 
 MOST_TICKS = 1 << 61
 MOST_TRANSFERS = 1 << 40
+BAND_FIELDS = 6
+"""Of a Band: its first group, its wait groups, its ticks, whether it is ordered, its drain, its descriptors."""
 
 
-def fits(spec: DeviceSpec, program: Program) -> bool:
-    """Whether no tick of a launch can leave 62 bits: all its waits one after the other stay far below."""
-    latency = max(spec.memory.read_latency_ticks, spec.memory.write_latency_ticks)
-    starts = max(spec.launch_stagger_ticks, spec.relaunch_ticks) * (len(program.workers) + 1)
-    issue, longest, most = spec.dma.issue_ticks, 0, 0
-    for band in program.bands:
-        transfers = [cost for group in band.groups for cost in group] + [*band.chain]
-        issues = issue * (len(transfers) + band.descriptors)
-        longest = max(longest, issues + band.ticks + sum(cost.s + cost.m + cost.c + latency for cost in transfers))
-        most = max(most, len(transfers))
-    bands = sum(len(run.bands) * run.times for runs in program.workers for run in runs)
-    return bands * longest + starts < MOST_TICKS and bands * most < MOST_TRANSFERS
-
-
-def count(spec: DeviceSpec, program: Program, *, tracing: bool = False, skips: bool = True) -> Counted:
-    """All that is counted of a launch that `fits`, as `steady.count` does."""
+def count(spec: DeviceSpec, program: Program, *, tracing: bool = False, skips: bool = True) -> Counted | None:
+    """All that is counted of a launch, as `steady.count` does; None where its ticks could leave 62 bits."""
     assert _exact is not None
+    costs, groups, bands = _bands(program.bands)
+    if not _fits(spec, program, costs, bands):
+        return None
     settings = array("q", _settings(spec, skips and not tracing, tracing))
-    figures, moments = _exact.count(settings, *_bands(program.bands), *_runs(program.workers))
+    figures, moments = _exact.count(settings, costs, groups, bands, *_runs(program.workers))
     return _counted(len(program.workers), spec, array("q", figures), array("q", moments))
+
+
+def _fits(spec: DeviceSpec, program: Program, costs: "array[int]", bands: "array[int]") -> bool:
+    """Whether all waits of a launch one after the other stay far below 62 bits, each band as long as any could be."""
+    if not program.bands:
+        return True
+    memory = spec.memory
+    most = max(sum(map(len, band.groups)) for band in program.bands) + 1
+    latency = max(memory.read_latency_ticks, memory.write_latency_ticks)
+    issues = spec.dma.issue_ticks * (most + max(bands[5::BAND_FIELDS]))
+    longest = issues + max(bands[2::BAND_FIELDS]) + most * (3 * max(costs) + latency)
+    starts = max(spec.launch_stagger_ticks, spec.relaunch_ticks) * (len(program.workers) + 1)
+    taken = sum(len(run.bands) * run.times for runs in program.workers for run in runs)
+    return taken * longest + starts < MOST_TICKS and taken * most < MOST_TRANSFERS
 
 
 def _settings(spec: DeviceSpec, skips: bool, tracing: bool) -> tuple[int, ...]:

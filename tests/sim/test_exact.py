@@ -116,8 +116,8 @@ def test_launches_past_62_bits_are_for_python(monkeypatch) -> None:
     monkeypatch.setenv(VARIABLE, "native")
     spec = DeviceSpec()
     endless = Program((BAND._replace(ticks=1 << 55),), ((Run((0,), 100),),))
-    assert native.fits(spec, Program((BAND,), endless.workers))
-    assert not native.fits(spec, endless)
+    assert native.count(spec, Program((BAND,), endless.workers))
+    assert native.count(spec, endless) is None
     told = simulate(spec, endless)
     assert told.workers[0].stalls["compute"] == 100 << 55
     assert told == simulate(spec, Program(endless.bands, ((Run((0,) * 100),),)))

@@ -47,8 +47,9 @@ lint: $(MADE)/check ## check format, lint, types and the import rules between ro
 long: $(MADE)/test ## run the tests that take long, and only those
 	@$(PYTEST) -m long --timeout 3600
 
-bench: $(MADE)/test ## measure the A65 against numpy, and the simulator against itself
+bench: $(MADE)/test ## measure the A65 against numpy, and the engines against plain SimPy
 	@$(PY) -m tessbed bench
+	@$(PY) -m tests.bench_engines
 
 docs: $(MADE)/test ## write again what the documentation quotes from the product
 	@$(PY) -m tessbed.sim.docs

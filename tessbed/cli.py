@@ -29,7 +29,7 @@ VERBS = {
     "sweep": ("tessbed.verbs.sweep", "time thousands of configurations in parallel; resumes"),
     "search": ("tessbed.verbs.search", "search a large space for the configuration with the fewest ticks"),
     "bench": ("tessbed.verbs.bench", "measure the A65 rows beside plain copies and plain numpy"),
-    "doctor": ("tessbed.verbs.doctor", "tell what is installed, and which A65 rows are in use"),
+    "doctor": ("tessbed.verbs.doctor", "tell what is installed, and what of it runs in C"),
 }
 USAGE = "usage: tessbed VERB [ARGUMENTS]      tessbed VERB --help      tessbed --version"
 

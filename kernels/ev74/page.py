@@ -11,9 +11,10 @@ _HEAD = f"""\
 # The EV74 packet
 
 One packet is one job, in {PACKET_BYTES} bytes. All integers are little-endian and unsigned. Nothing but these bytes
-reaches the device: shape, tiles, strides, fill and where the two buffers are. `tessbed disasm` shows a packet in these
-terms, `tessbed diff` compares two, `tessbed verify` judges one as the firmware would, and [packet.ksy](packet.ksy) is
-the same table for Kaitai Struct, from which readers in other languages can be generated.
+reaches the device: shape, tiles, strides, fill and where the two buffers are. `tessbed encode` writes the packets of a
+scenario, `tessbed disasm` shows one in these terms, `tessbed diff` compares two, `tessbed verify` judges one as the
+firmware would, and [packet.ksy](packet.ksy) is the same table for Kaitai Struct, from which readers in other languages
+can be generated.
 
 ## Life of a packet
 

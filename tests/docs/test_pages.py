@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tessbed.cli import VERBS
 from tests.docs.quoted import PAGES, ROOT, STANDS_FOR, refreshed
 
 LINK = re.compile(r"\]\(([^)#\s]+)?(?:#([^)\s]+))?\)")
@@ -41,6 +42,15 @@ def test_every_page_is_listed(index):
     page = ROOT / index
     listed = {target for target, _ in LINK.findall(page.read_text())}
     assert {path.name for path in page.parent.glob("*.md")} - listed == {page.name}
+
+
+def test_every_verb_is_listed_with_a_page_that_speaks_of_it():
+    """The index leads from each verb of the command line to a page, and that page says its name."""
+    rows = re.findall(r"^\| (`[a-z`, ]+`) \| (.*) \|$", (ROOT / "docs/index.md").read_text(), re.MULTILINE)
+    pages = {verb: LINK.findall(cell) for verbs, cell in rows for verb in re.findall(r"\w+", verbs)}
+    assert sorted(pages) == sorted(VERBS)
+    texts = {verb: [(ROOT / "docs" / target).read_text() for target, _ in links] for verb, links in pages.items()}
+    assert [verb for verb in VERBS if not any(re.search(rf"tessbed {verb}\b", text) for text in texts[verb])] == []
 
 
 def _resolves(page, target, anchor):

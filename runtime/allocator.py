@@ -89,6 +89,7 @@ class Allocator:
         """The exported view in this runtime: the same bytes. Close its `.buffer` when done with it.
 
         Storage that is here already keeps its address: two addresses for one byte would hide conflicts.
+        Raises LifetimeError for storage that has been freed, HeapExhausted.
         """
         allocation = handle.allocation
         if allocation.freed:

@@ -43,13 +43,13 @@ class Allocation:
     freed: bool = attrs.field(default=False, init=False)
 
     def hold(self, holder: str) -> None:
-        """One more reference of `holder`."""
+        """One more reference of `holder`. Raises LifetimeError after the last was dropped."""
         if self.freed:
             raise LifetimeError(f"{self}: held by {holder} after it was freed")
         self.references[holder] += 1
 
     def drop(self, holder: str) -> None:
-        """One reference of `holder` less; the last of all frees the allocation."""
+        """One reference of `holder` less; the last of all frees the storage. Raises LifetimeError where it has none."""
         if self.references[holder] < 1:
             raise LifetimeError(f"{self}: {holder} drops a reference that it does not have")
         self.references[holder] -= 1
@@ -125,7 +125,10 @@ class Buffer:
         return Buffer(self.live("share"))
 
     def close(self) -> None:
-        """Give this handle back. Storage that a job may still touch is freed only when that job has retired."""
+        """Give this handle back. Storage that a job may still touch is freed only when that job has retired.
+
+        Raises LifetimeError when closed twice, with both places.
+        """
         if self.closed_at is not None:
             here = caller()
             raise LifetimeError(f"{self.allocation}: closed twice, first at {self.closed_at}, now at {here}")
@@ -171,7 +174,7 @@ class View:
         return CpuSide(allocation.storage, allocation.coherency, self.offset, self.offset + self.length)
 
     def view(self, offset: int = 0, length: int | None = None) -> "View":
-        """A part of this view, as `Buffer.view`, but bounded by this view."""
+        """A part of this view, offset and length in bytes. Raises BindingError for one that leaves it."""
         length = self.length - offset if length is None else length
         if offset < 0 or length < 0 or offset + length > self.length:
             text = f"got {length} bytes at offset {offset}, wanted them inside the view's {self.length} bytes"

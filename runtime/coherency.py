@@ -129,7 +129,10 @@ class Coherency:
         self._device_wrote[lines(start, end)] = False
 
     def begin(self, access: Access) -> None:
-        """Open CPU access to the whole buffer: invalidates what a device may have written."""
+        """Open CPU access to the whole buffer: invalidates what a device may have written.
+
+        Raises CoherencyError where access is open already.
+        """
         if self._open is not None:
             raise CoherencyError(Finding("missing_end", self.name, 0, self.cache.storage.size, caller()))
         self.invalidate(0, self.cache.storage.size)

@@ -55,7 +55,7 @@ class OracleCase:
 
     @property
     def mapping(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The logical axes of d, h, w, c and their tile extents. ValueError where the case names no tiles."""
+        """The logical axes of d, h, w, c and their tile extents. Raises ValueError where the case names no tiles."""
         rank = len(self.shape)
         if self.cblocked is not None:
             return (-1, rank - 3, rank - 2, rank - 1), (1, *self.cblocked)

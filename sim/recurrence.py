@@ -12,16 +12,15 @@ transfers, and a drain chain is a request of one. All ticks count from the launc
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush, heapreplace
-from typing import Any
 
 import attrs
 
+from tessbed.sim.line import NEVER, Due, Line, due_in_turn, due_oldest, leave, make_lines
 from tessbed.sim.pool import KINDS
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import STALLS, WORD
 from tessbed.sim.timing import Cost, Moment, Program, Run, Sums, Tally, TimedBand
 
-FOREVER = 1 << 200
 UNKNOWN = -1
 ISSUE, GATHER, SLOT, COMPUTE, ORDER, END = range(len(STALLS))
 
@@ -62,28 +61,6 @@ class Walker:
         return Tally(self.start, self.finish, tuple(self.stalls), (reads, drains))
 
 
-Request = list[Any]  # arrival, walker's number, next sequence, costs, transfers granted, latest E, walker
-Due = tuple[int, int, int, int, int]  # tick of the next grant, then the key: arrival, worker, sequence, pool
-NEVER: Due = (FOREVER, 0, 0, 0, 0)
-
-
-@attrs.define(eq=False)
-class Line:
-    """A pool: requests, the ticks at which channels are idle and credits come back, both heaps."""
-
-    number: int
-    kind: int
-    latency: int
-    credits: int
-    port: int
-    idle_at: list[int]
-    flying: list[int] = attrs.Factory(list)
-    requests: list[Request] = attrs.Factory(list)
-    queues: dict[int, deque[Request]] = attrs.Factory(dict)
-    pointer: int = 0
-    peak: int = 0
-
-
 @attrs.define(eq=False)
 class Recurrence:
     """One launch."""
@@ -103,7 +80,7 @@ class Recurrence:
     issue: int = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.lines = lines(self.spec)
+        self.lines = make_lines(self.spec)
         self.due = [NEVER] * len(self.lines)
         ports = len(KINDS) if self.spec.memory.split_port else 1
         self.port_free, self.port_busy = [0] * ports, [0] * ports
@@ -130,7 +107,7 @@ class Recurrence:
 
     def find_due(self) -> None:
         """Find again what each pool grants next."""
-        find = _due_in_turn if self.in_turn else _due_oldest
+        find = due_in_turn if self.in_turn else due_oldest
         self.due[:] = [find(line, self.now) for line in self.lines]
 
     def _begin(self, walker: Walker, tick: int) -> None:
@@ -216,12 +193,12 @@ class Recurrence:
         walker.seq += len(costs)
         if self.in_turn:
             line.queues.setdefault(walker.worker, deque()).append(request)
-            self.due[line.number] = _due_in_turn(line, self.now)
+            self.due[line.number] = due_in_turn(line, self.now)
         else:
             requests = line.requests
             heappush(requests, request)
             if requests[0] is request:
-                self.due[line.number] = _due_oldest(line, self.now)
+                self.due[line.number] = due_oldest(line, self.now)
 
     def _serve(self, line: Line, best: Due) -> None:
         """Grant transfers of the request whose turn it is, one by one, while none of another request comes before."""
@@ -287,22 +264,12 @@ class Recurrence:
         if self.in_turn:
             line.pointer = worker + 1
         if index == len(costs):
-            self._leave(line, worker)
+            leave(line, worker)
             self._granted(line, walker, arrival, latest + latency)
         if self.in_turn:
-            due[number] = _due_in_turn(line, now)
+            due[number] = due_in_turn(line, now)
         else:
-            due[number] = _due_oldest(line, now)
-
-    def _leave(self, line: Line, worker: int) -> None:
-        """The request whose turn it is leaves: all of it is granted."""
-        if not self.in_turn:
-            heappop(line.requests)
-            return
-        queue = line.queues[worker]
-        queue.popleft()
-        if not queue:
-            del line.queues[worker]
+            due[number] = due_oldest(line, now)
 
     def _granted(self, line: Line, walker: Walker, arrival: int, done: int) -> None:
         """A whole request is granted, so its end is known: its worker may go on from there."""
@@ -323,50 +290,3 @@ class Recurrence:
                 return
             walker.held = UNKNOWN
         self._advance(walker, walker.since)
-
-
-def lines(spec: DeviceSpec) -> list[Line]:
-    """The pools in the order of `make_pools`."""
-    cores = range(spec.cores if spec.dma.channel_scope == "per_core" else 1)
-    latency = spec.memory.read_latency_ticks, spec.memory.write_latency_ticks
-    channels = spec.dma.read_channels, spec.dma.write_channels
-    return [
-        Line(
-            number=core * len(KINDS) + kind,
-            kind=kind,
-            latency=latency[kind],
-            credits=spec.dma.outstanding,
-            port=kind if spec.memory.split_port else 0,
-            idle_at=[0] * channels[kind],
-        )
-        for core in cores
-        for kind in range(len(KINDS))
-    ]
-
-
-def _free_from(line: Line, tick: int) -> int:
-    """The first tick from `tick` on with an idle channel and a credit."""
-    idle, flying = line.idle_at[0], line.flying
-    if idle > tick:
-        tick = idle
-    return flying[0] if len(flying) >= line.credits and flying[0] > tick else tick
-
-
-def _due_oldest(line: Line, now: int) -> Due:
-    """When the oldest request's next transfer is granted, and its key."""
-    if not line.requests:
-        return NEVER
-    request = line.requests[0]
-    arrival = request[0]
-    return _free_from(line, arrival if arrival > now else now), arrival, request[1], request[2], line.number
-
-
-def _due_in_turn(line: Line, now: int) -> Due:
-    """The same for the oldest request of the worker whose turn it then is."""
-    heads = [queue[0] for queue in line.queues.values()]
-    if not heads:
-        return NEVER
-    tick = _free_from(line, max(now, min(head[0] for head in heads)))
-    ready = [head for head in heads if head[0] <= tick]
-    arrival, worker, seq, *_ = min(ready, key=lambda head: (head[1] < line.pointer, head[1]))
-    return tick, arrival, worker, seq, line.number

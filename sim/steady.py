@@ -14,8 +14,9 @@ from typing import Any
 
 import attrs
 
+from tessbed.sim.line import Line
 from tessbed.sim.pool import KINDS
-from tessbed.sim.recurrence import END, UNKNOWN, Line, Recurrence, Walker
+from tessbed.sim.recurrence import END, UNKNOWN, Recurrence, Walker
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.timing import Counted, Program
 

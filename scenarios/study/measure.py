@@ -10,6 +10,7 @@ from tessbed.kernels.ev74.packet import decode
 from tessbed.scenarios.model import Job, Scenario
 from tessbed.scenarios.problems import Place, Problem, ScenarioError
 from tessbed.scenarios.run import Outcome, run
+from tessbed.sim.errors import SpecError
 from tessbed.sim.spec import DeviceSpec, override
 from tessbed.sim.stats import JobStats
 
@@ -51,7 +52,16 @@ class Measurement:
 
 def on_device(scenario: Scenario, **changes: Any) -> Scenario:
     """The scenario on a device with nested `changes`. Raises SpecError for what can not be."""
-    return attrs.evolve(scenario, device=override(scenario.device, changes))
+    device = override(scenario.device, changes)
+    check_workers(scenario, device)
+    return attrs.evolve(scenario, device=device)
+
+
+def check_workers(scenario: Scenario, device: DeviceSpec) -> None:
+    """Raise SpecError where a job asks for more workers than the device has: no run admits that."""
+    most = max(job.workers or 0 for job in scenario.jobs)
+    if most > device.workers:
+        raise SpecError([(("workers",), f"got {device.workers}, wanted at least {most}, which a job asks for")])
 
 
 def studied(scenario: Scenario) -> Scenario:

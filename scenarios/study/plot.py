@@ -27,9 +27,12 @@ def check(path: Path) -> None:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write the picture in the format of its suffix; text stays text in an SVG."""
+    """Write the picture in the format of its suffix; text stays text in an SVG. Raises OSError that names the file."""
     with _matplotlib().rc_context({"svg.hashsalt": "tessbed", "svg.fonttype": "none"}):
-        figure.savefig(path, metadata=FORMATS[path.suffix.lower()])
+        try:
+            figure.savefig(path, metadata=FORMATS[path.suffix.lower()])
+        except OSError as error:
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from None
 
 
 def account(told: dict[str, Any]) -> Any:

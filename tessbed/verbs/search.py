@@ -13,6 +13,7 @@ from tessbed.scenarios.study.search.search import OBJECTIVES, Memory, search
 from tessbed.scenarios.study.sweep import space, table
 from tessbed.scenarios.study.sweep.resolve import Resolver, check_alone
 from tessbed.scenarios.study.sweep.sweep import open_store
+from tessbed.verbs.exits import FAILED, OK
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, quiet_option, say
 from tessbed.verbs.study import db_option, engine_option, out_option, plot_option, say_provenance, watched
@@ -20,7 +21,9 @@ from tessbed.verbs.study import db_option, engine_option, out_option, plot_optio
 HELP = """Search the combinations of the keys of --over for the one with the fewest ticks of the EV74 jobs of SCENARIO.
 
 VALUES are those of `tessbed sweep`: a range such as 1..16, a list such as 8,16,32, or both. A configuration is timed
-once: results are kept in a database by its hash, and shared with sweeps."""
+once: results are kept in a database by its hash, and shared with sweeps.
+
+Exit code: 0 ok, 1 no configuration has a result, 2 invalid input."""
 
 
 @verb("search", HELP)
@@ -62,11 +65,11 @@ def command(
     plot: Path | None,
     as_json: bool,
     quiet: bool,
-) -> None:
-    """The best configuration on stdout."""
-    table.check_suffixes(outputs)
+) -> int:
+    """The best configuration on stdout; returns the exit code."""
+    table.check_files(outputs)
     spanned, name = space.parse(varied, "--over"), find(file).stem
-    check_alone(file, settings, spanned)
+    check_alone(file, settings, spanned, "--over")
     count, path = min(trials, spanned.size), db or f"{name}.sweep.sqlite"
     proposer = sampler(chosen, spanned, count, seed)
     asked = report.Asked(name, minimise, chosen, seed, within)
@@ -87,9 +90,9 @@ def command(
         save(course(told, report.best_so_far([trial["ticks"] for trial in told["trials"]])), plot)
     if as_json:
         click.echo(json.dumps(told, indent=2))
-        return
-    for line in report.lines(told):
-        click.echo(line)
+    else:
+        click.echo("\n".join(report.lines(told)))
+    return FAILED if told["best"] is None else OK
 
 
 def _effort(counts: dict[str, int], path: str) -> str:

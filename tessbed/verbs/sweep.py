@@ -13,6 +13,7 @@ from tessbed.scenarios.study.sweep import space, table
 from tessbed.scenarios.study.sweep.executors import hiring
 from tessbed.scenarios.study.sweep.farm import Farm
 from tessbed.scenarios.study.sweep.sweep import execute, open_store, plan
+from tessbed.verbs.exits import FAILED, OK
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, quiet_option, say
 from tessbed.verbs.study import db_option, engine_option, out_option, plot_option, say_provenance, watched
@@ -20,7 +21,9 @@ from tessbed.verbs.study import db_option, engine_option, out_option, plot_optio
 HELP = """Time the EV74 jobs of SCENARIO for every combination of the varied keys.
 
 VALUES are a range such as 1..16 (1..16..5 with a step), a list such as 8,16,32, or both. Results are kept in a database
-by a hash of the resolved configuration; the same command goes on where an interrupted one stopped."""
+by a hash of the resolved configuration; the same command goes on where an interrupted one stopped.
+
+Exit code: 0 ok, 1 no point has a result, 2 invalid input."""
 
 
 @verb("sweep", HELP)
@@ -51,9 +54,9 @@ def command(
     plot: Path | None,
     as_json: bool,
     quiet: bool,
-) -> None:
-    """The table on stdout."""
-    table.check_suffixes(outputs)
+) -> int:
+    """The table on stdout; returns the exit code."""
+    table.check_files(outputs)
     spanned, name, began = space.parse(varied), find(file).stem, perf_counter()
     path = db or f"{name}.sweep.sqlite"
     with closing(hiring(where, processes)) as hired:
@@ -75,9 +78,9 @@ def command(
         save(_picture(name, spanned, rows), plot)
     if as_json:
         click.echo(json.dumps({"schema_version": 1, "name": name, **by, "rows": rows}, indent=2))
-        return
-    for line in table.lines(name, spanned, rows):
-        click.echo(line)
+    else:
+        click.echo("\n".join(table.lines(name, spanned, rows)))
+    return FAILED if all(row["error"] for row in rows) else OK
 
 
 def _picture(name: str, spanned: space.Space, rows: list[dict[str, Any]]) -> Any:

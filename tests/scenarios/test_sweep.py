@@ -76,7 +76,7 @@ def test_a_mistake_in_the_space(text) -> None:
 @pytest.mark.parametrize("varied", ["device.wrokers=1..2", "device.workers=100,200", "jobs.0.shap=[1]"])
 def test_a_parameter_that_can_not_be_is_refused_at_once(tmp_path, varied) -> None:
     """An unknown key, or one with no valid value, stops the sweep before it starts."""
-    with pytest.raises(ScenarioError, match=r"--set (device|jobs)"):
+    with pytest.raises(ScenarioError, match=r"--vary (device|jobs)"):
         swept(tmp_path, (varied,))
 
 
@@ -251,6 +251,14 @@ def test_tables_hold_the_rows(tmp_path) -> None:
     assert [{k: str(v) for k, v in row.items()} for row in rows] == told
     assert [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()] == rows
     assert parquet.read_table(tmp_path / "out.parquet").to_pylist() == rows
+
+
+def test_a_table_whose_library_is_missing_is_refused_before_the_work(monkeypatch) -> None:
+    """Without pyarrow the message says what to install; the other tables need nothing."""
+    monkeypatch.setattr(table, "find_spec", lambda name: None)
+    table.check_files(["x.csv", "x.jsonl"])
+    with pytest.raises(ScenarioError, match=r"--out x.parquet: needs pyarrow: pip install 'tessbed\[parquet\]'"):
+        table.check_files(["x.csv", "x.parquet"])
 
 
 def command(tmp_path, *more):

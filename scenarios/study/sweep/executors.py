@@ -5,7 +5,9 @@ import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from multiprocessing import get_context
+from functools import partial
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import Any
 
 import attrs
@@ -49,10 +51,23 @@ def hiring(where: str, processes: int | None) -> Hiring:
         return Hiring(Here, 1)
     if where == "processes":
         count = processes or os.cpu_count() or 1
-        return Hiring(lambda: ProcessPoolExecutor(count, mp_context=get_context("spawn")), 2 * count)
+        hire = partial(ProcessPoolExecutor, count, get_context("spawn"), _leave_with_parent)
+        return Hiring(hire, 2 * count)
     if where.startswith(DASK):
         return _dask(where.removeprefix(DASK))
     raise _wrong(f'got "{where}", wanted here, processes or dask://HOST:PORT')
+
+
+def _leave_with_parent() -> None:
+    """Make this process end when the one that hired it is gone, however that went: nobody else would tell it."""
+    hired_by = parent_process()
+    assert hired_by is not None
+
+    def leave() -> None:
+        hired_by.join()
+        os._exit(1)
+
+    Thread(target=leave, daemon=True).start()
 
 
 def _dask(address: str) -> Hiring:

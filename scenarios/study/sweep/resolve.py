@@ -12,8 +12,8 @@ import attrs
 from tessbed import __version__
 from tessbed.scenarios.library import load
 from tessbed.scenarios.model import Scenario, to_values
-from tessbed.scenarios.problems import ScenarioError
-from tessbed.scenarios.study.measure import studied
+from tessbed.scenarios.problems import Place, ScenarioError
+from tessbed.scenarios.study.measure import check_workers, studied
 from tessbed.scenarios.study.sweep.space import Setting, Space, settings_of
 from tessbed.sim.errors import SpecError
 from tessbed.sim.spec import DeviceSpec, override
@@ -50,6 +50,7 @@ class Resolver:
             raise loaded
         base, digest = loaded
         device = changed(base.device, changes)
+        check_workers(base, device)
         return Resolved(base, device, key_of(digest, device, self.engine))
 
     def refused_key(self, point: Sequence[Setting]) -> str:
@@ -65,7 +66,13 @@ class Resolver:
 
 
 def split(point: Sequence[Setting]) -> tuple[tuple[Setting, ...], tuple[Setting, ...]]:
-    """Settings that make another scenario, and those that only change its device."""
+    """Settings that make another scenario, and those that only change its device.
+
+    A table replaces what stands in its place, even what was set before it: then all are laid over the file in order.
+    """
+    inside = any(one.startswith(f"{other}.") for one, _ in point for other, _ in point)
+    if inside or any(isinstance(_value(text), dict) for _, text in point):
+        return tuple(point), ()
     quick = [setting for setting in point if setting[0].startswith(DEVICE) and setting[0] != PRESET]
     return tuple(setting for setting in point if setting not in quick), tuple(quick)
 
@@ -119,18 +126,40 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def check_alone(name: str, settings: Sequence[str], space: Space) -> None:
-    """Raise ScenarioError where a value of one axis is wrong whatever the others are: no value of it works."""
-    load(name, settings)
+def check_alone(name: str, settings: Sequence[str], space: Space, option: str) -> None:
+    """Raise ScenarioError where a value of one axis is wrong whatever the others are: no value of it works.
+
+    Also where there is nothing to study, unless an axis may change that. `option` is how the axes were given.
+    """
+    scenario = load(name, settings)
+    if all(axis.key.startswith(DEVICE) for axis in space.axes):
+        studied(scenario)
     for axis in space.axes:
-        errors = []
-        for value in axis.values:
-            try:
-                load(name, [*settings, f"{axis.key}={value}"])
-            except ScenarioError as error:
-                errors.append(error)
+        errors = [error for value in axis.values if (error := _refusal(scenario, name, settings, (axis.key, value)))]
         if (errors and len(errors) == len(axis.values)) or any(_unknown(error) for error in errors):
-            raise errors[0]
+            raise _said_of(option, axis.key, errors[0])
+
+
+def _refusal(scenario: Scenario, name: str, settings: Sequence[str], setting: Setting) -> ScenarioError | None:
+    """What a setting alone makes wrong, if anything."""
+    try:
+        others, changes = split([setting])
+        if not others:
+            check_workers(scenario, changed(scenario.device, changes))
+            return None
+    except SpecError:
+        pass  # told below with its place
+    try:
+        load(name, [*settings, *settings_of([setting])])
+    except ScenarioError as error:
+        return error
+    return None
+
+
+def _said_of(option: str, key: str, error: ScenarioError) -> ScenarioError:
+    """The error with the option that was given, and not with the one of a single run."""
+    mine = Place(f"--set {key}"), Place(f"{option} {key}")
+    return ScenarioError([attrs.evolve(p, place=mine[1] if p.place == mine[0] else p.place) for p in error.problems])
 
 
 def _unknown(error: ScenarioError) -> bool:

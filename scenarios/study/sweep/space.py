@@ -6,6 +6,7 @@ A random sweep takes distinct points of the same product, drawn by a seed, in th
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from math import prod
 from random import Random
 from typing import Any
@@ -15,6 +16,7 @@ import attrs
 from tessbed.scenarios.problems import Place, Problem, ScenarioError
 
 RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(\d+))?")
+MOST_VALUES = 10_000
 Setting = tuple[str, str]  # key, value, both as `--set` takes them
 
 
@@ -78,8 +80,11 @@ def parse(varied: Sequence[str], option: str = "--vary") -> Space:
     axes, problems = [], []
     for text in varied:
         key, equals, values = text.partition("=")
-        found = tuple(_values(values))
-        if not equals or not key.strip() or not found:
+        found = tuple(islice(_values(values), MOST_VALUES + 1))
+        if len(found) > MOST_VALUES:
+            advice = f"wanted {MOST_VALUES:,} values at most: a range may have a step, as in 0..{MOST_VALUES * 10}..10"
+            problems.append(Problem(Place(option), f'got "{text}", {advice}'))
+        elif not equals or not key.strip() or not found:
             wanted = "wanted KEY=VALUES, such as device.workers=1..16 or device.slots=1,2,4"
             problems.append(Problem(Place(option), f'got "{text}", {wanted}'))
         elif key.strip() in [axis.key for axis in axes]:

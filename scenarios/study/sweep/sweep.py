@@ -6,7 +6,7 @@ from pathlib import Path
 import attrs
 
 from tessbed import __version__
-from tessbed.scenarios.problems import ScenarioError
+from tessbed.scenarios.problems import Place, Problem, ScenarioError
 from tessbed.scenarios.study.sweep.farm import Farm
 from tessbed.scenarios.study.sweep.point import Batch, Row, failed
 from tessbed.scenarios.study.sweep.resolve import Resolved, Resolver, check_alone
@@ -15,6 +15,7 @@ from tessbed.scenarios.study.sweep.store import Store
 from tessbed.sim.errors import SpecError
 
 BATCH = 32
+MOST_POINTS = 1_000_000
 
 
 @attrs.frozen
@@ -47,8 +48,12 @@ def plan(name: str, settings: Sequence[str], space: Space, count: int | None, se
 
     A point whose values only do not go together is no mistake of the sweep: its row says why there is no result.
     """
-    check_alone(name, settings, space)
+    check_alone(name, settings, space, "--vary")
     resolver = Resolver(name, tuple(settings), engine)
+    number = min(space.size, count or space.size)
+    if number > MOST_POINTS:
+        advice = f"wanted {MOST_POINTS:,} at most: --random N draws some, `tessbed search` looks for the best"
+        raise ScenarioError([Problem(Place("--vary"), f"got {number:,} points, {advice}")])
     points = tuple(space.points(count, seed))
     resolved: dict[str, Resolved] = {}
     refused: dict[str, Row] = {}

@@ -4,6 +4,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,9 @@ def write_jsonl(path: Path, rows: Sequence[Flat]) -> None:
 
 def write_parquet(path: Path, rows: Sequence[Flat]) -> None:
     """With pyarrow. A column of numbers and words becomes one of words."""
-    try:
-        import pyarrow as pa  # pyright: ignore[reportMissingImports]
-        import pyarrow.parquet as pq  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        text = "needs pyarrow: pip install 'tessbed[parquet]'"
-        raise ScenarioError([Problem(Place(f"--out {path}"), text)]) from None
+    import pyarrow as pa  # pyright: ignore[reportMissingImports]
+    import pyarrow.parquet as pq  # pyright: ignore[reportMissingImports]
+
     columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
     for name, values in columns.items():
         if any(isinstance(value, str) for value in values):
@@ -71,20 +69,28 @@ WRITERS: dict[str, Callable[[Path, Sequence[Flat]], None]] = {
 }
 
 
-def check_suffixes(names: Sequence[str]) -> None:
-    """Raise ScenarioError for a file that no writer makes."""
-    wrong = [name for name in names if Path(name).suffix not in WRITERS]
-    wanted = f"wanted {', '.join(WRITERS)}"
-    if wrong:
-        raise ScenarioError(
-            [Problem(Place(f"--out {name}"), f"got the suffix {Path(name).suffix!r}, {wanted}") for name in wrong]
-        )
+def check_files(names: Sequence[str]) -> None:
+    """Raise ScenarioError for a file that has no writer, folder or library: before the work, and not after it."""
+    problems = []
+    for name in names:
+        path, place = Path(name), Place(f"--out {name}")
+        if path.suffix not in WRITERS:
+            problems.append(Problem(place, f"got the suffix {path.suffix!r}, wanted {', '.join(WRITERS)}"))
+        elif not path.absolute().parent.is_dir():
+            problems.append(Problem(place, f"there is no folder {path.parent}"))
+        elif path.suffix == ".parquet" and find_spec("pyarrow") is None:
+            problems.append(Problem(place, "needs pyarrow: pip install 'tessbed[parquet]'"))
+    if problems:
+        raise ScenarioError(problems)
 
 
 def write(names: Sequence[str], rows: Sequence[Flat]) -> None:
-    """Write the rows to every one of these files."""
+    """Write the rows to every one of these files. Raises OSError that names the file."""
     for name in names:
-        WRITERS[Path(name).suffix](Path(name), rows)
+        try:
+            WRITERS[Path(name).suffix](Path(name), rows)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror or str(error), name) from None
 
 
 def lines(name: str, space: Space, rows: Sequence[Flat]) -> Iterator[str]:

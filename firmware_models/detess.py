@@ -245,7 +245,8 @@ class _Maker:
         for low, high in self._segments(C, pixel.ranges[C]):
             start = geometry.axes[C].segment(low // geometry.axes[C].tile)[0]
             while low < high:
-                end = low + room if room < BLOCK else start + (low - start + room) // BLOCK * BLOCK
+                block = start + (low - start) // BLOCK * BLOCK  # channel blocks are gathered whole
+                end = low + room if room < BLOCK else block + room // BLOCK * BLOCK
                 yield Block(pixel.volume, ((low, min(end, high)), *pixel.ranges[1:]))
                 low = min(end, high)
 

@@ -94,6 +94,24 @@ def test_staging_is_bounded(slots: int, scratch_bytes: int) -> None:
                 assert places.size == 0 or low <= places[0] <= places[-1] < low + budget.slot_bytes
 
 
+@pytest.mark.parametrize("scratch_bytes", [512, 603, 1000])
+def test_staging_is_bounded_where_a_worker_begins_inside_a_pixel(scratch_bytes: int) -> None:
+    """Pixels wider than an area of any size: blocks of 16 channels are gathered whole, and fit all the same."""
+    changes = {"slots": 3, "scratch_bytes": scratch_bytes, "scratch_reserved_bytes": 0, "scratch_align_bytes": 1}
+    spec, inside = override(DeviceSpec(), changes), 0
+    for channels, to in product((46, 100, 333), ("bf16", "fp32")):
+        geometry = Geometry("detesscast", (1, 61, channels), "bf16", cblocked=(1, 1, channels), to=to)
+        device = device_geometry(geometry)
+        budget = detess._Maker(device, spec, detess.output_dimensions(device)).budget
+        for worker in range(8):
+            for band in image.program(device, spec, 8)(worker):
+                ends = [d.scratch + (d.rows - 1) * d.scratch_pitch + d.row_bytes for d in band.reads]
+                assert max(ends) <= budget.gather_bytes
+                first = (band.chain[0].address - device.output_address) // device.linear_scalar_bytes
+                inside += first % channels % 16 != 0
+    assert inside > 100
+
+
 @pytest.mark.parametrize("op", ["tess", "detess"])
 def test_staging_does_not_grow_with_the_tensor(op: str) -> None:
     """A tensor 64 times as large is cut into more bands, none of which stages or moves more."""

@@ -17,7 +17,7 @@ from tessbed.scenarios.study.measure import Measurement, measure, provenance, wh
 from tessbed.scenarios.text_table import aligned
 
 ANY_INPUT = 'jobs.*.input={pattern="golden"}'
-"""Ticks do not depend on data, and a folder does not carry its input files."""
+"""Ticks do not depend on data, so nobody needs to read a folder's input files."""
 
 
 def opened(name: str, settings: Sequence[str], engine: str) -> Measurement:
@@ -33,14 +33,24 @@ def stale(name: str, measured: Measurement) -> str | None:
     stats = Path(name) / "stats.json"
     if not stats.is_file():
         return None
-    recorded = json.loads(stats.read_text(encoding="utf-8"))
+    try:
+        version, recorded = _recorded(json.loads(stats.read_text(encoding="utf-8")))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return f"{stats} is no record of a run: nobody can tell whether this version makes other ticks"
     for job in measured.jobs:
-        told = next((entry for entry in recorded["jobs"] if entry["name"] == job.job.name), None)
-        ticks = told["results"].get("ev74", {}).get("ticks") if told else None
+        ticks = recorded.get(job.job.name)
         if ticks is not None and ticks != job.stats.device_ticks:
-            made = f"{name} recorded {ticks:,} ticks for {job.job.name} by tessbed {recorded.get('tessbed')}"
+            made = f"{name} recorded {ticks:,} ticks for {job.job.name} by tessbed {version}"
             return f"{made}; this version makes it {job.stats.device_ticks:,}"
     return None
+
+
+def _recorded(document: Any) -> tuple[Any, dict[str, Any]]:
+    """The version that made a run's document, and the device ticks of its EV74 jobs by name."""
+    ticks = {job["name"]: job["results"].get("ev74", {}).get("ticks") for job in document["jobs"]}
+    if not all(value is None or isinstance(value, int) for value in ticks.values()):
+        raise TypeError(ticks)
+    return document["tessbed"], ticks
 
 
 def difference(before: Measurement, after: Measurement) -> list[dict[str, Any]]:

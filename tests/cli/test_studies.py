@@ -143,3 +143,30 @@ def test_mistakes_of_a_search(options, words, tessbed) -> None:
     said = tessbed("search", "chroma", *options)
     assert (said.code, said.out) == (2, "")
     assert words in said.err
+
+
+RECORDS = {
+    "cut off": ("{", "is no record of a run"),
+    "a list": ("[]", "is no record of a run"),
+    "jobs without results": ('{"tessbed": "0", "jobs": [{"name": "compact"}]}', "is no record of a run"),
+    "words for ticks": (
+        '{"tessbed": "0", "jobs": [{"name": "compact", "results": {"ev74": {"ticks": "7"}}}]}',
+        "is no record of a run",
+    ),
+    "other ticks": (
+        '{"tessbed": "0", "jobs": [{"name": "compact", "results": {"ev74": {"ticks": 7}}}]}',
+        "recorded 7 ticks for compact by tessbed 0; this version makes it",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), RECORDS.values(), ids=RECORDS)
+def test_a_folder_with_another_record(text, words, tessbed) -> None:
+    """Compare works its scenario out again, and says what the record tells otherwise, or that it tells nothing."""
+    assert tessbed("run", "documents-2x17", "--engine", "exact", "-o", "made", "-q").code == 0
+    assert tessbed("compare", "made", "documents-2x17").err == ""
+    Path("made/stats.json").write_text(text)
+    said = tessbed("compare", "made", "documents-2x17", "--json")
+    assert said.code == 0
+    assert json.loads(said.out)["difference_ticks"] == 0
+    assert words in said.err

@@ -197,15 +197,15 @@ class _Draft:
         chain = tuple([self._count("write", d, ahead) for d in mould.band.chain])
         return _Part(mould, BandShape(groups, mould.band.ticks, False, chain))
 
-    def _count(self, d: str, descriptor: Descriptor, ahead: int) -> Counts:
+    def _count(self, kind: str, descriptor: Descriptor, ahead: int) -> Counts:
         """What a descriptor touches that stands `ahead` of where it was made."""
         address, _, rows, row_bytes, pitch, _ = descriptor
         shape = ((address + ahead) % PAGE_BYTES, rows, row_bytes, pitch)
-        known = self._counted.get((d, shape))
+        known = self._counted.get((kind, shape))
         if known is None:
             check_fields(self.spec, descriptor)
-            known = count_read(self.spec, shape) if d == "read" else count_write(self.spec, shape)
-            self._counted[d, shape] = known
+            known = count_read(self.spec, shape) if kind == "read" else count_write(self.spec, shape)
+            self._counted[kind, shape] = known
         return known
 
     def _account(self) -> tuple[Traffic, Traffic, dict[str, int]]:

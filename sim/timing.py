@@ -18,7 +18,10 @@ class Cost(NamedTuple):
 
 
 class TimedBand(NamedTuple):
-    """A band's wait groups, its ticks of compute, whether its drain waits for all earlier ones, and its drain."""
+    """A band's wait groups, its ticks of compute, whether its drain waits for all earlier ones, and its drain.
+
+    The drain is one transfer of `descriptors`, each of which the worker issues.
+    """
 
     groups: tuple[tuple[Cost, ...], ...]
     ticks: int

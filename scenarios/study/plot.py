@@ -13,6 +13,7 @@ INCHES = (9, 5)
 TICKS = "device ticks"
 HEADROOM = 1.08
 LEGEND = 12  # entries that are still read
+NAMES = 4  # of one entry
 # The formats, with what would hold the time of day.
 FORMATS: dict[str, dict[str, None]] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
@@ -60,10 +61,10 @@ def account(told: dict[str, Any]) -> Any:
 def advice(told: dict[str, Any]) -> Any:
     """`advise`: for each job its ticks by workers, the knee in a ring, and the bound below, dashed."""
     figure, axes = _axes(told["name"])
-    for job in told["jobs"]:
+    for names, job in _together([(job["name"], {**job, "name": ""}) for job in told["jobs"]]):
         workers = [point["workers"] for point in job["points"]]
         ticks = [point["device_ticks"] for point in job["points"]]
-        (line,) = axes.plot(workers, ticks, marker="o", label=_text(job["name"]))
+        (line,) = axes.plot(workers, ticks, marker="o", label=names)
         axes.plot(workers, [point["bound_ticks"] for point in job["points"]], "--", color=line.get_color(), alpha=0.5)
         axes.plot(job["knee"], ticks[workers.index(job["knee"])], "o", color=line.get_color(), ms=13, mfc="none")
     for style, label in (("--", "lower bound"), ("o", "knee")):
@@ -81,11 +82,12 @@ def curves(title: str, xlabel: str, values: Sequence[Any], legend: str, lines: d
     words = any(isinstance(value, str) for value in values)
     order = list(values) if words else sorted(values)
     shades = _matplotlib().colormaps["viridis"]
-    for number, (name, points) in enumerate(lines.items()):
+    together = _together(lines.items())
+    for number, (names, points) in enumerate(together):
         there = [value for value in order if value in points]
         places = [order.index(value) for value in there] if words else there
-        colour = {"color": shades(number / (len(lines) - 1))} if len(lines) > 10 else {}
-        axes.plot(places, [points[v] for v in there], "o" if words else "o-", label=_text(name), **colour)
+        colour = {"color": shades(number / (len(together) - 1))} if len(together) > 10 else {}
+        axes.plot(places, [points[v] for v in there], "o" if words else "o-", label=names, **colour)
     if words:
         axes.set_xticks(range(len(order)), [_text(str(value).strip("\"'")) for value in order])
     elif all(isinstance(value, int) for value in values):
@@ -97,19 +99,46 @@ def curves(title: str, xlabel: str, values: Sequence[Any], legend: str, lines: d
 
 
 def course(told: dict[str, Any], best: Iterable[tuple[int, int]]) -> Any:
-    """`search`: every trial, the `best` so far as (trial, ticks), and the scenario as it stands."""
+    """`search`: every trial, the `best` so far as (trial, ticks), and the scenario as it stands.
+
+    Ticks are shown from the best to somewhat above what the search began with; slower trials stand at the upper edge.
+    """
     figure, axes = _axes(told["name"])
-    good = [trial for trial in told["trials"] if trial["ticks"] is not None]
-    axes.plot([t["trial"] for t in good], [t["ticks"] for t in good], ".", color="tab:gray", label="trial")
-    steps = list(best)
-    axes.step([trial for trial, _ in steps], [ticks for _, ticks in steps], where="post", label="best so far")
-    if told["as_it_stands_ticks"] is not None:
-        axes.axhline(told["as_it_stands_ticks"], linestyle="--", color="tab:orange", label="as it stands")
+    steps, base = list(best), told["as_it_stands_ticks"]
+    good = [(trial["trial"], trial["ticks"]) for trial in told["trials"] if trial["ticks"] is not None]
+    if steps:
+        least, first = steps[-1][1], max(steps[0][1], base or 0)
+        span = max(first - least, least // 20, 1)
+        top = first + span / 2
+        axes.set_ylim(least - span / 10, top + span / 10)
+        axes.plot(
+            *zip(*[place for place in good if place[1] <= top], strict=True), ".", color="tab:gray", label="trial"
+        )
+        slower = [trial for trial, ticks in good if ticks > top]
+        if slower:
+            axes.plot(slower, [top] * len(slower), "^", color="tab:gray", label="slower trial")
+        axes.step(*zip(*steps, strict=True), where="post", label="best so far")
+    if base is not None:
+        axes.axhline(base, linestyle="--", color="tab:orange", label="as it stands")
     _whole(axes.xaxis)
     axes.set_xlabel("trial")
-    _ticks_from_zero(axes, TICKS if told["minimise"] == "ticks" else told["minimise"].replace("_", " "))
+    _labelled(axes, TICKS if told["minimise"] == "ticks" else told["minimise"].replace("_", " "))
     _legend(figure, axes)
     return figure
+
+
+def _together(lines: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Lines that would hide each other, as one with all their names."""
+    found: list[tuple[list[str], Any]] = []
+    for name, points in lines:
+        names = next((names for names, known in found if known == points), None)
+        if names is None:
+            found.append(([name], points))
+        else:
+            names.append(name)
+    return [
+        (_text(", ".join(names[:NAMES]) + (" ..." if len(names) > NAMES else "")), points) for names, points in found
+    ]
 
 
 def _axes(title: str) -> tuple[Any, Any]:
@@ -126,6 +155,10 @@ def _ticks_from_zero(axes: Any, label: str) -> None:
     """The y axis begins at 0, so that half as high is half as long."""
     tallest = max((y for line in axes.lines for y in line.get_ydata()), default=1)
     axes.set_ylim(0, HEADROOM * tallest)
+    _labelled(axes, label)
+
+
+def _labelled(axes: Any, label: str) -> None:
     axes.set_ylabel(label)
     _thousands(axes.yaxis)
 

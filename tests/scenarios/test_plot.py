@@ -102,7 +102,28 @@ def test_the_course_of_a_search() -> None:
     assert steps.get_drawstyle() == "steps-post"
     assert list(stands.get_ydata()) == [8, 8]
     nothing = plot.course({**told, "as_it_stands_ticks": None, "trials": trials[:1]}, [])
-    assert labels(nothing) == ["trial", "best so far"]
+    assert labels(nothing) == []
+
+
+def test_slower_trials_stand_at_the_upper_edge() -> None:
+    """One bad trial does not hide what the search gained."""
+    trials = [{"trial": n, "ticks": ticks} for n, ticks in enumerate([1000, 90_000, 990, 985], 1)]
+    told = {"name": "x", "minimise": "ticks", "as_it_stands_ticks": 1000, "trials": trials}
+    (axes,) = plot.course(told, [(1, 1000), (2, 1000), (3, 990), (4, 985)]).axes
+    low, high = axes.get_ylim()
+    dots, slower, *_ = axes.lines
+    assert list(dots.get_xdata()) == [1, 3, 4]
+    assert list(slower.get_xdata()) == [2]
+    assert all(low < y < high for y in [*dots.get_ydata(), *slower.get_ydata()])
+    assert high < 1100
+
+
+def test_equal_lines_are_one() -> None:
+    """Lines that would hide each other are drawn once, with all their names, the first few of many."""
+    lines = {"1": {1: 9, 2: 5}, **{str(n): {1: 8, 2: 4} for n in range(2, 8)}}
+    figure = plot.curves("x", "workers", [1, 2], "slots", lines)
+    assert len(figure.axes[0].lines) == 2
+    assert labels(figure) == ["1", "2, 3, 4, 5 ..."]
 
 
 def test_names_are_no_formulas(tmp_path) -> None:

@@ -144,7 +144,8 @@ def _remarks(run: Run) -> list[str]:
     """What the ticks are, and what went wrong, a line each."""
     mhz = run.scenario.device.clock_mhz
     lines = [f"ticks: the device's on ev74, modelled on a65; model ticks at {mhz} MHz, not calibrated on silicon"]
-    lines += [f"engine {run.engine}: {ENGINE_WORDS[run.engine]}"] if run.engine in ENGINE_WORDS else []
+    timed = any("ev74" in entry.job.backends for entry in run.jobs)
+    lines += [f"engine {run.engine}: {ENGINE_WORDS[run.engine]}"] if timed and run.engine in ENGINE_WORDS else []
     lines += [f"engine simpy: {run.instead}"] if run.instead else []
     for entry in run.jobs:
         for outcome in entry.outcomes:

@@ -170,3 +170,13 @@ def test_a_folder_with_another_record(text, words, tessbed) -> None:
     assert said.code == 0
     assert json.loads(said.out)["difference_ticks"] == 0
     assert words in said.err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_form_of_the_engine_that_is_not_there_is_one_mistake(verb, tessbed, monkeypatch) -> None:
+    """Told once, before anything is timed, and not point by point."""
+    monkeypatch.setenv("TESSBED_EXACT", "fortran")
+    said = tessbed(verb, "documents-2x17", "--set", "jobs.*.backend=ev74", *VERBS[verb])
+    assert said.code == 2
+    assert said.err.splitlines()[-1].startswith("error: TESSBED_EXACT: got 'fortran'")
+    assert said.out == ""

@@ -16,6 +16,7 @@ from tessbed.scenarios.problems import Place, ScenarioError
 from tessbed.scenarios.study.measure import check_workers, studied
 from tessbed.scenarios.study.sweep.space import Setting, Space, settings_of
 from tessbed.sim.errors import SpecError
+from tessbed.sim.exact import chosen
 from tessbed.sim.spec import DeviceSpec, override
 
 DEVICE = "device."
@@ -33,12 +34,19 @@ class Resolved:
 
 @attrs.define
 class Resolver:
-    """Resolves points of a scenario with `settings`; points that differ in the device alone share what is loaded."""
+    """Resolves points of a scenario with `settings`; points that differ in the device alone share what is loaded.
+
+    Raises EngineError for a form of the exact engine that was asked for and is not there.
+    """
 
     name: str
     settings: tuple[str, ...]
     engine: str
     _loaded: dict[tuple[Setting, ...], tuple[Scenario, str] | ScenarioError] = attrs.field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        if self.engine != "simpy":
+            chosen()
 
     def resolve(self, point: Sequence[Setting]) -> Resolved:
         """Raises ScenarioError or SpecError for values that do not go together."""

@@ -16,6 +16,7 @@ import attrs
 
 from tessbed.firmware_models.cover import OVERSIZED_GROUP
 from tessbed.firmware_models.pack import Fill, Move, Packer
+from tessbed.sim.errors import HazardError
 from tessbed.sim.launch import Body
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.transfer import Descriptor
@@ -53,6 +54,12 @@ class Budget:
     def slot(self, band: int) -> int:
         """Scratch offset of the slot that band number `band` uses."""
         return self.gather_bytes + band % self.slots * self.slot_bytes
+
+    def check(self, gathered: int, packed: int) -> None:
+        """Raise HazardError for a band of more bytes than its areas hold: it would spoil those of other bands."""
+        for what, size, room in (("gathers", gathered, self.gather_bytes), ("packs", packed, self.slot_bytes)):
+            if size > room:
+                raise HazardError(f"a band {what} {size} bytes into an area of {room}")
 
 
 @attrs.frozen

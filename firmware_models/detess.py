@@ -270,6 +270,7 @@ class _Maker:
             reads += part.descriptors
             steps += part.moves(at, drain.scratch_strides, width)
             scratch, oversized = scratch + part.scratch_bytes, oversized or part.oversized
+        self.budget.check(scratch, drain.scratch_bytes)
         ticks, scattered = costs.box_ticks(geometry, self.spec, block.extents, prod(block.extents) * width)
         self.made += 1
         return Band(

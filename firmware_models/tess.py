@@ -266,6 +266,9 @@ class _Maker:
         counts: dict[str, int],
     ) -> Band:
         """Closes a band: clips what it drains to the owned bytes and adds the fixed costs."""
+        self.budget.check(
+            sum(read.scratch_bytes for read in covers), max(piece.slot_byte + piece.size for piece in pieces)
+        )
         geometry, slot = self.geometry, self.budget.slot(self.made)
         base = geometry.output_address + tile.tiled_offset
         clipped = [part for part in (self._clip(piece, owned) for piece in pieces) if part]

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tessbed.firmware_models import detess, image
+from tessbed.firmware_models import detess, image, tess
 from tessbed.firmware_models.bands import Band, Budget, Footprint, wait_groups
+from tessbed.sim.errors import HazardError
 from tessbed.sim.spec import DeviceSpec, override
 from tests.firmware_models.rig import device_geometry, launch
 from tests.geometries import random_geometries
@@ -110,6 +111,26 @@ def test_staging_is_bounded_where_a_worker_begins_inside_a_pixel(scratch_bytes: 
                 first = (band.chain[0].address - device.output_address) // device.linear_scalar_bytes
                 inside += first % channels % 16 != 0
     assert inside > 20
+
+
+@pytest.mark.parametrize(
+    ("op", "owner", "name", "bug"),
+    [
+        ("tess", tess, "even_parts", lambda total, most: total),
+        ("detess", detess._Maker, "_cut_pixels", lambda self, block, most: iter((block,))),
+    ],
+    ids=["tess", "detess"],
+)
+def test_a_band_past_its_areas_is_loud(
+    op: str, owner: Any, name: str, bug: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Firmware that cuts no bands stops, before one spoils the bytes of others."""
+    device = device_geometry(Geometry(op, (4, 512, 16), "int8", HWC, (1, 4, 512, 16)))
+    spec = override(DeviceSpec(), {"scratch_bytes": DeviceSpec().scratch_reserved_bytes + 4096})
+    assert list(image.program(device, spec, 1)(0))
+    monkeypatch.setattr(owner, name, bug)
+    with pytest.raises(HazardError, match=r"a band (gathers|packs) \d+ bytes into an area of \d+"):
+        list(image.program(device, spec, 1)(0))
 
 
 @pytest.mark.parametrize("op", ["tess", "detess"])

@@ -164,7 +164,8 @@ def main() -> None:
         print(json.dumps(told, indent=2))
     else:
         print(table(results) if results else "no such case")
-        print(*([grid_table(uniform_grids)] if uniform_grids else []))
+        if uniform_grids:
+            print(grid_table(uniform_grids))
 
 
 if __name__ == "__main__":

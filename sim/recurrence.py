@@ -207,7 +207,7 @@ class Recurrence:
         arrival, worker, seq, costs, index, latest, walker = request
         due = self.due
         due[number] = NEVER
-        limit = min(due)
+        limit = due[1 - number] if len(due) == 2 else min(due)
         stop = index + 1 if self.in_turn else len(costs)
         idle_at, flying, allowed, latency = line.idle_at, line.flying, line.credits, line.latency
         port = self.port_free[line.port]

@@ -111,7 +111,7 @@ Program = Callable[[int], Iterator[Band]]
 
 
 class Site(NamedTuple):
-    """Bands that follow each other: `make(*args)` makes them.
+    """Bands that follow each other: `make(site)` makes them of its `part` of the launch.
 
     Sites of one launch with equal keys make the same bands, but for addresses: those of reads count from `input`, those
     of drains from `output`, both device addresses.
@@ -120,8 +120,15 @@ class Site(NamedTuple):
     key: Hashable
     input: int
     output: int
-    make: Callable[..., Iterator[Band]]
-    args: tuple[Any, ...]
+    make: Callable[["Site"], Iterator[Band]]
+    part: tuple[Any, ...]
+
+
+class Maker(Protocol):
+    """Makes the bands of a worker one after the other; `made` so far, and the number decides the slot."""
+
+    budget: Budget
+    made: int
 
 
 @attrs.define
@@ -133,6 +140,15 @@ class Moulds:
 
     _known: dict[Hashable, tuple[int, int, list[Band]]] = attrs.field(factory=dict, init=False)
     _descriptors: int = attrs.field(default=0, init=False)
+
+    def bands(self, maker: Maker, site: Site, made: Iterable[Band]) -> Iterator[Band]:
+        """The bands of a site: those of an equal one at its addresses, else `made`, which are kept."""
+        key = (site.key, maker.made % maker.budget.slots)
+        bands = self.like(key, site.input, site.output)
+        if bands is None:
+            return self.keep(key, site.input, site.output, made)
+        maker.made += len(bands)
+        return iter(bands)
 
     def like(self, key: Hashable, source: int, target: int) -> list[Band] | None:
         """The bands of a site from device addresses `source` and `target`; None where there is no mould."""
@@ -179,7 +195,7 @@ Sites = Callable[[int], Iterator[Site]]
 
 def program_of(sites: Sites) -> Program:
     """The bands of all sites of a worker, one after the other."""
-    return lambda worker: chain.from_iterable(site.make(*site.args) for site in sites(worker))
+    return lambda worker: chain.from_iterable(site.make(site) for site in sites(worker))
 
 
 def body_of(program: Program) -> Body:

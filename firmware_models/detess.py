@@ -7,7 +7,7 @@ DetessCast is the same body: only the width and the lanes of the output scalar d
 Source: Detess document, "Numerical behavior"; DetessCast document, "Compiler channel-block input".
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 from typing import NamedTuple
@@ -155,14 +155,9 @@ class _Maker:
             for chosen in product(*map(self._cuts, self.dimensions, box)):
                 yield self._site(chosen)
 
-    def _bands(self, block: Block, key: Hashable, source: int, target: int) -> Iterator[Band]:
-        """The bands of a site's block; `source` and `target` are its device addresses."""
-        key = (key, self.made % self.budget.slots)
-        bands = self.moulds.like(key, source, target)
-        if bands is None:
-            return self.moulds.keep(key, source, target, map(self._band, self._fitting(block)))
-        self.made += len(bands)
-        return iter(bands)
+    def _bands(self, site: Site) -> Iterator[Band]:
+        """The bands of a site's part: a block."""
+        return self.moulds.bands(self, site, map(self._band, self._fitting(*site.part)))
 
     def _cuts(self, dimension: Dimension, inside: Range) -> list[Cut]:
         """A range of an axis cut at tile edges, or whole where the axis is taken whole."""
@@ -195,7 +190,7 @@ class _Maker:
         key = (where, *[cut.alike for cut in chosen])
         source = geometry.input_address + geometry.tiled_offset(volume, tiles, extents)
         target = geometry.output_address + linear
-        return Site(key, source, target, self._bands, (Block(volume, tuple(ranges)), key, source, target))
+        return Site(key, source, target, self._bands, (Block(volume, tuple(ranges)),))
 
     def _segments(self, mapped: int, inside: Range) -> list[Range]:
         """The tiles along a mapped axis, clipped to `inside`."""

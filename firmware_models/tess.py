@@ -91,14 +91,9 @@ class _Maker:
     made: int = 0
     moulds: Moulds = attrs.field(factory=Moulds)
 
-    def tile_bands(self, tile: Tile, low: int, high: int) -> Iterator[Band]:
-        """The bands of tile bytes [low, high)."""
-        key = (tile.extents, low, high, self.made % self.budget.slots)
-        bands = self.moulds.like(key, tile.linear_offset, tile.tiled_offset)
-        if bands is None:
-            return self.moulds.keep(key, tile.linear_offset, tile.tiled_offset, self._made(tile, low, high))
-        self.made += len(bands)
-        return iter(bands)
+    def tile_bands(self, site: Site) -> Iterator[Band]:
+        """The bands of a site's part: a tile, and the bytes of it that are owned."""
+        return self.moulds.bands(self, site, self._made(*site.part))
 
     def _made(self, tile: Tile, low: int, high: int) -> Iterator[Band]:
         geometry = self.geometry

@@ -186,7 +186,7 @@ class _Draft:
         if known is None:
             known = self._moulds[site.key] = [
                 _Mould(band, tuple(map(tuple, wait_groups(band, self.spec))), site.input, site.output)
-                for band in site.make(*site.args)
+                for band in site.make(site)
             ]
         return known
 

@@ -99,7 +99,7 @@ def made(site: Site):
             (band.footprint.low - site.output, band.footprint.high - site.output, band.footprint.period),
             (band.footprint.inner, band.ticks, band.oversized, band.counts),
         )
-        for band in site.make(*site.args)
+        for band in site.make(site)
     ]
 
 

@@ -23,16 +23,13 @@ from tessbed.firmware_models.bands import (
     Moulds,
     Site,
     Sites,
-    body_of,
     even_parts,
-    program_of,
 )
 from tessbed.firmware_models.cover import cover
 from tessbed.firmware_models.geometry import BLOCK, Geometry
 from tessbed.firmware_models.ownership import Level, Range, boxes, cut_elements
 from tessbed.firmware_models.pack import Fill, Move
 from tessbed.firmware_models.tiles import TileReader
-from tessbed.sim.launch import Body
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.transfer import Descriptor
 
@@ -79,11 +76,6 @@ class Block:
     def extents(self) -> tuple[int, ...]:
         """Elements along C, D, H, W."""
         return tuple(high - low for low, high in self.ranges)
-
-
-def body(geometry: Geometry, spec: DeviceSpec, workers: int) -> Body:
-    """The worker body for a launch of `workers`."""
-    return body_of(program_of(sites(geometry, spec, workers)))
 
 
 def sites(geometry: Geometry, spec: DeviceSpec, workers: int) -> Sites:

@@ -3,6 +3,6 @@
 Source: DetessCast document, "Numerical behavior".
 """
 
-from tessbed.firmware_models.detess import body, sites
+from tessbed.firmware_models.detess import sites
 
-__all__ = ["body", "sites"]
+__all__ = ["sites"]

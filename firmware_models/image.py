@@ -14,19 +14,17 @@ import attrs
 from simpy import Event
 
 from tessbed.firmware_models import detess, detesscast, faults, tess
-from tessbed.firmware_models.bands import Program, Sites, program_of
+from tessbed.firmware_models.bands import Program, Sites, body_of, program_of
 from tessbed.firmware_models.geometry import Geometry
 from tessbed.kernels.ev74.fields import DTYPES, OPS, VERSION_MAJOR, VERSION_MINOR
 from tessbed.kernels.ev74.packet import PacketFault, decode
 from tessbed.kernels.ev74.rules import check_bound, check_rules
 from tessbed.sim.completion import Completion
 from tessbed.sim.job import JobContext, MemoryProbe
-from tessbed.sim.launch import Body
 from tessbed.sim.spec import DeviceSpec
 
-Kernel = Callable[[Geometry, DeviceSpec, int], Body]
-BODIES: Mapping[str, Kernel] = {"tess": tess.body, "detess": detess.body, "detesscast": detesscast.body}
-SITES: Mapping[str, Callable[[Geometry, DeviceSpec, int], Sites]] = {
+Kernel = Callable[[Geometry, DeviceSpec, int], Sites]
+SITES: Mapping[str, Kernel] = {
     "tess": tess.sites,
     "detess": detess.sites,
     "detesscast": detesscast.sites,
@@ -87,8 +85,8 @@ class FirmwareImage:
             geometry = self.admit(job.packet, job.memory)
         except PacketFault as fault:
             return faults.refusal(fault)
-        body = yield from self._kernel(job, geometry)
-        yield from job.launch(body(geometry, job.spec, job.workers))
+        sites = yield from self._kernel(job, geometry)
+        yield from job.launch(body_of(program_of(sites(geometry, job.spec, job.workers))))
         return Completion(0)
 
     def admit(self, raw: bytes, memory: MemoryProbe) -> Geometry:
@@ -114,5 +112,5 @@ class FirmwareImage:
         key = geometry.op, geometry.tiled_dtype
         if key not in self.handles:
             yield from job.wait(job.spec.kernel_load_ticks, "load")
-            self.handles[key] = BODIES[geometry.op]
+            self.handles[key] = SITES[geometry.op]
         return self.handles[key]

@@ -19,15 +19,12 @@ from tessbed.firmware_models.bands import (
     Moulds,
     Site,
     Sites,
-    body_of,
     even_parts,
-    program_of,
 )
 from tessbed.firmware_models.cover import Cover, cover
 from tessbed.firmware_models.geometry import BLOCK, Geometry, Tile
 from tessbed.firmware_models.ownership import Range, boxes, cut_bytes
 from tessbed.firmware_models.pack import Fill, Move
-from tessbed.sim.launch import Body
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.transfer import Descriptor
 
@@ -42,11 +39,6 @@ class Piece:
     tile_byte: int
     size: int
     slot_byte: int
-
-
-def body(geometry: Geometry, spec: DeviceSpec, workers: int) -> Body:
-    """The worker body for a launch of `workers`."""
-    return body_of(program_of(sites(geometry, spec, workers)))
 
 
 def sites(geometry: Geometry, spec: DeviceSpec, workers: int) -> Sites:

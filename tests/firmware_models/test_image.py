@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tessbed.firmware_models.faults import STATUS
-from tessbed.firmware_models.image import BODIES, Composition, FirmwareImage
+from tessbed.firmware_models.image import SITES, Composition, FirmwareImage
 from tessbed.scenarios.backends import ev74
 from tessbed.sim.spec import DeviceSpec
 from tests.contract.backends import plan_of
@@ -35,15 +35,15 @@ def test_handles_are_cached_apart_for_each_dtype() -> None:
 
 
 def test_the_worker_is_picked_once_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One job makes one body, for all its workers; the tensor's shape does not choose it."""
+    """One job asks its kernel once, for all its workers; the tensor's shape does not choose it."""
     made: list[tuple[int, ...]] = []
-    original = BODIES["tess"]
+    original = SITES["tess"]
 
     def counting(geometry: Any, spec: Any, workers: int) -> Any:
         made.append(geometry.grid)
         return original(geometry, spec, workers)
 
-    monkeypatch.setitem(BODIES, "tess", counting)  # type: ignore[arg-type]
+    monkeypatch.setitem(SITES, "tess", counting)  # type: ignore[arg-type]
     image = FirmwareImage.full()
     launch(TESS_BF16, {"workers": 16}, firmware=image)
     launch(Geometry("tess", (5, 3), "bf16", (-1, -1, 0, 1), (1, 1, 2, 2)), firmware=image)

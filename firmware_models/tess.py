@@ -122,7 +122,7 @@ class _Maker:
         geometry, slot = self.geometry, self.budget.slot(self.made)
         channels, depth, height, width = tile.extents
         size, stored = geometry.pixel_bytes(channels), geometry.stored(channels)
-        steps: list[Move | Fill] = self._fills(slot, last - first, channels)
+        steps: list[Move | Fill] = self._fills(slot, last - first, channels, stored, whole_blocks=self._c2(channels))
         covers, ticks, scratch, scattered = [], 0, 0, 0
         for (d0, d1), (h0, h1), (w0, w1) in boxes((depth, height, width), first, last):
             extents = (channels, d1 - d0, h1 - h0, w1 - w0)
@@ -171,26 +171,29 @@ class _Maker:
         row = full * compute.vector_ticks.c2pad16 + rest * 2 * compute.scalar_ticks
         return extents[1] * extents[2] * (compute.run_ticks + row)
 
-    def _fills(self, slot: int, pixels: int, channels: int) -> list[Move | Fill]:
-        """What is stored before the valid channels of padded pixels.
+    def _fills(
+        self, slot: int, pixels: int, channels: int, stored: int, *, whole_blocks: bool = False
+    ) -> list[Move | Fill]:
+        """What is stored before the `channels` valid of `stored` channels in each plane of so many pixels.
 
-        BF16: the last block of each plane is cleared with one 16-byte store, valid channels then overwrite its prefix.
-        INT8: the padded channels alone, or the whole block on the two-channel path.
+        BF16: the last block of each plane is cleared with one 16-byte store, valid channels then overwrite its prefix;
+        where a plane has no complete block, its padded channels alone, in their exact width.
+        INT8: the padded channels alone, or `whole_blocks` on the two-channel path.
         """
         geometry = self.geometry
-        stored = geometry.stored(channels)
         if stored == channels:
             return []
-        size = geometry.pixel_bytes(channels)
-        if geometry.tiled_dtype == "bf16":
-            return [Fill((pixels, 2, BLOCK), slot + stored - BLOCK, (size, stored, 1), 0)]
-        start = 0 if self._c2(channels) else channels
-        return [Fill((pixels, stored - start), slot + start, (size, 1), geometry.fill)]
+        size = stored * geometry.scalar_bytes
+        start = 0 if whole_blocks else channels
+        if _cleared(geometry, channels, stored):
+            start = stored - BLOCK
+        shape, strides = (pixels, geometry.scalar_bytes, stored - start), (size, stored, 1)
+        return [Fill(shape, slot + start, strides, geometry.fill)]
 
     def _counts(self, pixels: int, channels: int) -> dict[str, int]:
-        partial = self.geometry.stored(channels) != channels and self.geometry.tiled_dtype == "bf16"
+        cleared = _cleared(self.geometry, channels, self.geometry.stored(channels))
         return {
-            "plane_clears": 2 * pixels if partial else 0,
+            "plane_clears": 2 * pixels if cleared else 0,
             "c2_pad16_pixels": pixels if self._c2(channels) else 0,
         }
 
@@ -220,16 +223,15 @@ class _Maker:
         first, end = stored
         valid = max(0, min(end, channels) - first)
         row, column = divmod(pixel, width)
-        steps: list[Move | Fill] = []
-        if first + valid < end:
-            steps.append(Fill((geometry.scalar_bytes * (end - first),), slot, (1,), geometry.fill))
+        steps = self._fills(slot, 1, valid, end - first)
         reads, ticks, scattered = [], 0, 0
         if valid:
             extents = (valid, 1, 1, 1)
             reads.append(self._read(tile, (first, *divmod(row, height), column), extents, 0))
             steps.append(self._move(extents, 0, reads[0], slot, (1, 0, 0, 0), end - first))
             ticks, scattered = costs.box_ticks(geometry, self.spec, extents, geometry.scalar_bytes * (end - first))
-        counts = {"scattered_scalars": scattered, "channel_bands": 1}
+        clears = 2 if _cleared(geometry, valid, end - first) else 0
+        counts = {"scattered_scalars": scattered, "channel_bands": 1, "plane_clears": clears}
         return self._band(tile, owned, reads, steps, pieces, ticks, counts)
 
     def _tail_band(self, tile: Tile, owned: Range, tail: Piece) -> Band:
@@ -278,3 +280,8 @@ class _Maker:
             oversized=any(read.oversized for read in covers),
             counts={**counts, "fragments": fragments},
         )
+
+
+def _cleared(geometry: Geometry, channels: int, stored: int) -> bool:
+    """Whether the last block of each plane is cleared: BF16 with padding, and a complete block to hold it."""
+    return geometry.tiled_dtype == "bf16" and channels < stored and stored >= BLOCK

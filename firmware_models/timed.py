@@ -155,7 +155,7 @@ class _Draft:
     _moulds: dict[Hashable, list[_Mould]] = attrs.Factory(dict)
     _parts: dict[tuple[Hashable, int, int], list[_Part]] = attrs.Factory(dict)
     _meetings: dict[tuple[_Mould, _Mould, int, int], bool] = attrs.Factory(dict)
-    _counted: dict[tuple[str, Shape], Counts] = attrs.Factory(dict)
+    _counted: dict[tuple[str, Shape, int], Counts] = attrs.Factory(dict)
 
     def draw(self, wanted: _Wanted) -> Outline:
         """The whole launch, worker by worker."""
@@ -199,13 +199,13 @@ class _Draft:
 
     def _count(self, kind: str, descriptor: Descriptor, ahead: int) -> Counts:
         """What a descriptor touches that stands `ahead` of where it was made."""
-        address, _, rows, row_bytes, pitch, _ = descriptor
+        address, _, rows, row_bytes, pitch, scratch_pitch = descriptor
         shape = ((address + ahead) % PAGE_BYTES, rows, row_bytes, pitch)
-        known = self._counted.get((kind, shape))
+        known = self._counted.get((kind, shape, scratch_pitch))
         if known is None:
             check_fields(self.spec, descriptor)
             known = count_read(self.spec, shape) if kind == "read" else count_write(self.spec, shape)
-            self._counted[kind, shape] = known
+            self._counted[kind, shape, scratch_pitch] = known
         return known
 
     def _account(self) -> tuple[Traffic, Traffic, dict[str, int]]:

@@ -177,7 +177,7 @@ def group_of(
     base, end = mapping.address, mapping.end
     for descriptor in descriptors:
         address, low, rows, row_bytes, pitch, scratch_pitch = descriptor
-        fold = known.get((address % PAGE_BYTES, rows, row_bytes, pitch))
+        fold = known.get((address % PAGE_BYTES, rows, row_bytes, pitch, scratch_pitch))
         folds.append(costs.read(descriptor) if fold is None else fold)
         steps = rows - 1
         if address < base or address + steps * pitch + row_bytes > end:

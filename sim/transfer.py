@@ -34,7 +34,9 @@ class Descriptor(NamedTuple):
 
 KEPT = 1024
 Shape = tuple[int, int, int, int]
-"""A descriptor class: address modulo a page, rows, row_bytes, pitch."""
+"""All of a descriptor that its cost depends on: address modulo a page, rows, row_bytes, pitch."""
+DescriptorClass = tuple[int, int, int, int, int]
+"""A shape, then scratch_pitch: descriptors of one class cost the same, and all of them fit the fields or none."""
 
 
 class Counts(NamedTuple):
@@ -87,25 +89,25 @@ class CostTable:
     """
 
     spec: DeviceSpec
-    reads: dict[Shape, Fold] = attrs.field(factory=dict, init=False)
-    _writes: dict[Shape, Segment] = attrs.field(factory=dict, init=False)
-    _drains: dict[Shape, Fold] = attrs.field(factory=dict, init=False)
+    reads: dict[DescriptorClass, Fold] = attrs.field(factory=dict, init=False)
+    _writes: dict[DescriptorClass, Segment] = attrs.field(factory=dict, init=False)
+    _drains: dict[DescriptorClass, Fold] = attrs.field(factory=dict, init=False)
 
     def read(self, descriptor: Descriptor) -> Fold:
         """The cost of a gather read; raises HazardError for a field that is too narrow."""
-        address, _, rows, row_bytes, pitch, _ = descriptor
-        key = (address % PAGE_BYTES, rows, row_bytes, pitch)
+        address, _, rows, row_bytes, pitch, scratch_pitch = descriptor
+        key = (address % PAGE_BYTES, rows, row_bytes, pitch, scratch_pitch)
         fold = self.reads.get(key)
         if fold is None:
             check_fields(self.spec, descriptor)
             _make_room(self.reads)
-            fold = self.reads[key] = _fold("read", self.spec, (price(self.spec, count_read(self.spec, key)),))
+            fold = self.reads[key] = _fold("read", self.spec, (price(self.spec, count_read(self.spec, key[:4])),))
         return fold
 
     def drain(self, descriptor: Descriptor) -> Fold:
         """The cost of a drain chain of one descriptor."""
-        address, _, rows, row_bytes, pitch, _ = descriptor
-        key = (address % PAGE_BYTES, rows, row_bytes, pitch)
+        address, _, rows, row_bytes, pitch, scratch_pitch = descriptor
+        key = (address % PAGE_BYTES, rows, row_bytes, pitch, scratch_pitch)
         fold = self._drains.get(key)
         if fold is None:
             _make_room(self._drains)
@@ -117,18 +119,18 @@ class CostTable:
         segments = []
         known = self._writes
         for descriptor in descriptors:
-            address, _, rows, row_bytes, pitch, _ = descriptor
-            key = (address % PAGE_BYTES, rows, row_bytes, pitch)
+            address, _, rows, row_bytes, pitch, scratch_pitch = descriptor
+            key = (address % PAGE_BYTES, rows, row_bytes, pitch, scratch_pitch)
             segment = known.get(key)
             if segment is None:
                 check_fields(self.spec, descriptor)
                 _make_room(known)
-                segment = known[key] = price(self.spec, count_write(self.spec, key))
+                segment = known[key] = price(self.spec, count_write(self.spec, key[:4]))
             segments.append(segment)
         return _fold("write", self.spec, tuple(segments))
 
 
-def _make_room(known: dict[Shape, Any]) -> None:
+def _make_room(known: dict[DescriptorClass, Any]) -> None:
     """Forget everything when there is too much: long lives of ever new shapes must not fill the memory."""
     if len(known) >= KEPT:
         known.clear()
@@ -147,8 +149,10 @@ def check_fields(spec: DeviceSpec, descriptor: Descriptor) -> None:
     for name, value in fields.items():
         if not 1 <= value <= limit:
             raise HazardError(f"{descriptor}: {name} = {value} does not fit 1 to {limit}")
-    if descriptor.rows > 1 and not 0 <= descriptor.pitch <= limit:
-        raise HazardError(f"{descriptor}: pitch = {descriptor.pitch} does not fit 0 to {limit}")
+    pitches = {"pitch": descriptor.pitch, "scratch_pitch": descriptor.scratch_pitch} if descriptor.rows > 1 else {}
+    for name, value in pitches.items():
+        if not 0 <= value <= limit:
+            raise HazardError(f"{descriptor}: {name} = {value} does not fit 0 to {limit}")
 
 
 def _fold(d: str, spec: DeviceSpec, segments: tuple[Segment, ...]) -> Fold:

@@ -4,7 +4,8 @@ import pytest
 
 from tessbed.firmware_models import image
 from tessbed.firmware_models.pack import Fill
-from tessbed.sim.spec import DeviceSpec
+from tessbed.firmware_models.timed import outline
+from tessbed.sim.spec import DeviceSpec, override
 from tests.firmware_models.rig import device_geometry, launch, source_of
 from tests.oracle import Geometry, expected_output
 
@@ -50,6 +51,46 @@ def test_clears_cost_their_ticks() -> None:
         for ticks in (1, 11)
     )
     assert dear - cheap == 10 * 2 * 42
+
+
+SMALL = {"scratch_bytes": 4096, "scratch_reserved_bytes": 0}
+WIDE = Geometry("tess", (2, 3, 1001), "bf16", HWC, (1, 2, 3, 1001), True)
+
+
+def test_a_wide_pixel_clears_its_last_block() -> None:
+    """Of a pixel in panels, only the last panel's last block is cleared, 16 bytes for each of the two planes."""
+    *others, last = image.program(device_geometry(WIDE), override(DeviceSpec(), {"slots": 2, **SMALL}), 1)(0)
+    assert len(others) > 6
+    clear, *moves = last.steps
+    assert isinstance(clear, Fill)
+    assert clear.shape == (1, 2, 16)
+    assert not any(isinstance(step, Fill) for step in moves)
+    assert sum(isinstance(step, Fill) for band in others for step in band.steps) == 5
+    assert counts_of(WIDE, **SMALL)["plane_clears"] == 2 * 6
+
+
+def test_clears_of_a_wide_pixel_cost_their_ticks() -> None:
+    """The clears of pixels in panels cost `compute.clear_ticks` each, in both engines; others cost none."""
+    for geometry, clears in ((WIDE, 12), (Geometry("tess", (2, 3, 1008), "bf16", HWC, (1, 2, 3, 1008), True), 0)):
+        cheap, dear = (
+            launch(geometry, {"workers": 1, **SMALL, "compute": {"clear_ticks": t}}).stats.workers[0].stalls["compute"]
+            for t in (1, 11)
+        )
+        assert dear - cheap == 10 * clears
+        specs = [override(DeviceSpec(), {"workers": 1, **SMALL, "compute": {"clear_ticks": t}}) for t in (1, 11)]
+        shapes = [outline(device_geometry(geometry), spec, 1) for spec in specs]
+        ticks = [
+            sum(shape.bands[i].ticks * run.times for run in shape.workers[0] for i in run.bands) for shape in shapes
+        ]
+        assert ticks[1] - ticks[0] == 10 * clears
+
+
+def test_a_wide_int8_pixel_fills_its_padding_alone() -> None:
+    """The last panel of a wide INT8 pixel writes the fill to the padded channels, and clears nothing."""
+    geometry = Geometry("tess", (1, 2, 4002), "int8", HWC, (1, 1, 2, 4002), True, fill=9)
+    *_, last = image.program(device_geometry(geometry), override(DeviceSpec(), {"slots": 2, **SMALL}), 1)(0)
+    assert [step.shape for step in last.steps if isinstance(step, Fill)] == [(1, 1, 14)]
+    assert "plane_clears" not in counts_of(geometry, **SMALL)
 
 
 def test_int8_padding_is_the_jobs_fill() -> None:

@@ -6,6 +6,7 @@ from tessbed.sim.errors import HazardError
 from tessbed.sim.spec import DeviceSpec, override
 from tessbed.sim.transfer import Descriptor
 from tests.sim.folds import fold_chain, fold_read
+from tests.sim.rig import DATA, build, read
 
 # Defaults: access 64, granule 64, memory 64 B/tick, channel 16 B/tick, setup 64, row 1, latency 200 / 120.
 READS = [  # address, rows, row_bytes, pitch, (s, m, c, l), (port bytes, bursts, pages)
@@ -83,6 +84,8 @@ TOO_WIDE = [
     ("no rows", Descriptor(0, 0, 0, 1, 0, 0)),
     ("empty rows", Descriptor(0, 0, 1, 0, 0, 0)),
     ("pitch backwards", Descriptor(0, 0, 2, 1, -1, 1)),
+    ("scratch pitch", Descriptor(0, 0, 2, 1, 1, 70_000)),
+    ("scratch pitch backwards", Descriptor(0, 0, 2, 1, 1, -1)),
 ]
 
 
@@ -94,10 +97,44 @@ def test_a_field_is_never_narrowed(fold, descriptor) -> None:
         fold(DeviceSpec(), descriptor)
 
 
+@pytest.mark.parametrize("fold", [fold_read, lambda spec, d: fold_chain(spec, [d])], ids=["read", "write"])
+@pytest.mark.parametrize("scratch_pitch", [WIDE, 70_000, -1])
+def test_a_known_cost_hides_no_field(fold, scratch_pitch) -> None:
+    """A scratch pitch is checked although a descriptor of the same cost has passed before."""
+    good = Descriptor(0x40, 0, 3, 8, 16, WIDE - 1)
+    fold(DeviceSpec(), good)
+    with pytest.raises(HazardError, match=f"scratch_pitch = {scratch_pitch} does not fit 0 to 65535"):
+        fold(DeviceSpec(), good._replace(scratch_pitch=scratch_pitch))
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["parts", "pack"])
+@pytest.mark.parametrize("trace", [False, True], ids=["together", "traced"])
+def test_an_engine_refuses_a_scratch_pitch(trace, packed) -> None:
+    """A gather or a drain of a scratch pitch that no field holds ends in a hazard, though its bytes fit the scratch."""
+    wide = Descriptor(DATA, 0, 2, 64, 64, 70_000)
+
+    def gathers(ctx):
+        yield from ctx.gather([read(0, 0, 64), wide._replace(scratch_pitch=64)])
+        yield from ctx.gather([read(0, 0, 64), wide])
+
+    def drains(ctx):
+        yield from ctx.drain(0, [wide._replace(scratch_pitch=64)])
+        if packed:
+            yield from ctx.pack(1, 0, lambda: None, [wide], ordered=False)
+        else:
+            yield from ctx.drain(1, [wide])
+
+    for body in (gathers, drains):
+        with pytest.raises(HazardError, match="scratch_pitch = 70000"):
+            build(body, {"workers": 1}, trace=trace).run()
+
+
 def test_the_widest_fields_fit() -> None:
     """65,535 is representable; the pitch of a single row does not matter."""
     assert fold_read(DeviceSpec(), Descriptor(0, 0, 1, WIDE - 1, 1 << 40, 0)).payload_bytes == WIDE - 1
     assert fold_read(DeviceSpec(), Descriptor(0, 0, 2, 1, WIDE - 1, 1)).pages == 2
+    assert fold_read(DeviceSpec(), Descriptor(0, 0, 2, 1, 1, WIDE - 1)).pages == 1
+    assert fold_read(DeviceSpec(), Descriptor(0, 0, 1, 1, 0, 1 << 40)).pages == 1
 
 
 def test_a_write_that_overlaps_itself_is_a_hazard() -> None:

@@ -1,8 +1,8 @@
 /* The native row engine: one call executes a whole prepared plan, without the interpreter's lock.
 
-   A program is an array of 64-bit integers (native_rows.py lays it out): geometry, then the plan's tile classes.
-   For each spatial class the loops over outer slices and tiles run around one nest of pixel loops per channel part, so
-   that all channel tiles of the same pixels follow each other, and a tile's alignment bytes are written right behind it.
+   The program is checked first (_program.h). Then, for each spatial class, the loops over outer slices and tiles run
+   around one nest of pixel loops per channel part, so that all channel tiles of the same pixels follow each other, and
+   a tile's alignment bytes are written right behind it.
    Loops that continue each other on both sides are merged; the innermost one becomes the row. */
 
 #define Py_LIMITED_API 0x030B0000
@@ -13,6 +13,7 @@
 #pragma GCC target("ssse3")
 #endif
 #include "_move.h"
+#include "_program.h"
 
 extern const Movers *tessbed_wide_movers; /* of _rows_avx2.c; NULL where they can not run */
 static const Movers base_movers = MOVERS(VEC_NAME);
@@ -22,17 +23,6 @@ static i64 stream_bytes = STREAM_BYTES;
 
 #define MAX_LOOPS 16
 #define MOST_GROUPS 16 /* as many streams as a CPU follows */
-
-typedef struct Loop { i64 count, tiled, linear; } Loop;
-
-typedef struct Tiles { /* one class; four-fold fields are in C, D, H, W order */
-    i64 counts[4], extents[4], tiled_offset, tiled_steps[4], linear_offset, linear_steps[4], stored, span;
-} Tiles;
-
-typedef struct Program {
-    i64 packs, cblocked, tiled_width, width, fill, outer, parts[4], strides[4], tiled_bytes, linear_bytes;
-    /* followed by `outer` Loops and the product of `parts` Tiles */
-} Program;
 
 typedef struct Nest { /* pixel loops of one channel part; `before` leads from the spatial tile to its first pixel */
     Loop loop[MAX_LOOPS];
@@ -130,18 +120,31 @@ static void prefer_contiguous(Nest *nest, i64 width) {
         }
 }
 
-/* Worth it where whole cache lines are written one after the other: tiles always are, pixels where they are dense. */
-static int streams_out(const Program *program, const Row *row, uintptr_t linear) {
-    i64 pixel = row->groups * row->channels * row->width;
-    if (program->packs) return program->tiled_bytes >= stream_bytes && row->stored % 16 == 0;
-    if (row->channels % 16) return 0;
-    if (program->linear_bytes < stream_bytes || pixel % 64 || pixel != row->linear_step) return 0;
-    i64 steps = (i64)(linear % 16) | program->strides[1] | program->strides[2] | program->strides[3];
-    for (i64 i = 0; i < program->outer; i++) steps |= ((const Loop *)(program + 1))[i].linear;
-    return steps % 16 == 0;
+/* Every address that a nest starts from and every step that it makes, or-ed together: what divides both, divides all. */
+typedef struct Steps { u64 tiled, linear; } Steps;
+
+static Steps with(Steps steps, i64 tiled, i64 linear) {
+    return (Steps){steps.tiled | (u64)tiled, steps.linear | (u64)linear};
 }
 
-static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 stored, i64 plane, const u8 *ends[2]) {
+static Steps steps_of(const Nest *nest, Steps steps) {
+    steps = with(steps, nest->tiled, nest->linear);
+    for (int i = 0; i < nest->loops; i++) steps = with(steps, nest->loop[i].tiled, nest->loop[i].linear);
+    return nest->row.groups > 1 ? with(steps, nest->row.group_tiled, nest->row.group_linear) : steps;
+}
+
+/* Worth it where whole cache lines are written one after the other: tiles always are, pixels where they are dense.
+   Possible only where every store hits a multiple of 16: where all steps on the written side are, and groups of 16
+   channels and planes follow each other inside a pixel. */
+static int streams_out(const Program *program, const Row *row, Steps steps) {
+    i64 pixel = row->groups * row->channels * row->width;
+    if (program->packs) return program->tiled_bytes >= stream_bytes && row->stored % 16 == 0 && steps.tiled % 16 == 0;
+    if (row->channels % 16 || program->linear_bytes < stream_bytes || pixel % 64) return 0;
+    return pixel == row->linear_step && steps.linear % 16 == 0;
+}
+
+static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 stored, i64 plane, Steps steps,
+                        const u8 *ends[2]) {
     Row *row = &nest->row;
     if (channels > 1 && program->strides[0] != program->width) prefer_contiguous(nest, program->width);
     if (!nest->loops) nest->loop[nest->loops++] = (Loop){1, stored * program->tiled_width, channels * program->width};
@@ -155,7 +158,7 @@ static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 st
     row->width = program->width;
     row->tiled_end = ends[0];
     row->linear_end = ends[1];
-    row->streams_out = streams_out(program, row, (uintptr_t)(ends[1] - program->linear_bytes));
+    row->streams_out = streams_out(program, row, steps_of(nest, steps));
     set_padding(row, (u8)program->fill);
     row->streams = NULL;
     nest->mover = choose_mover(nest, program->packs != 0, program->tiled_width);
@@ -175,7 +178,8 @@ static int moves_groups(const Program *program, i64 channels, i64 block, Loop gr
 }
 
 /* The nests of one channel part: one for pixel-major tiles, up to two for channel blocks. Returns how many. */
-static int make_nests(const Program *program, const Tiles *t, const Loop *around, int n, Nest *nest, const u8 *ends[2]) {
+static int make_nests(const Program *program, const Tiles *t, const Loop *around, int n, Nest *nest, Steps steps,
+                      const u8 *ends[2]) {
     i64 block = program->cblocked ? 16 : t->stored, pixel = block * program->tiled_width;
     i64 depth = t->extents[1], height = t->extents[2], width = t->extents[3], pixels = depth * height * width;
     i64 full = program->cblocked ? t->extents[0] / 16 : 1, rest = program->cblocked ? t->extents[0] % 16 : 0;
@@ -201,7 +205,7 @@ static int make_nests(const Program *program, const Tiles *t, const Loop *around
         one->row.groups = inner ? group.count : 1;
         one->row.group_tiled = group.tiled;
         one->row.group_linear = group.linear;
-        finish_nest(program, one, channels, block, block, ends);
+        finish_nest(program, one, channels, block, block, steps, ends);
     }
     return made;
 }
@@ -280,9 +284,16 @@ static int take_over(Spatial *all, const Part *part, Loop *around) {
     return loops;
 }
 
+/* Where a part starts, and the steps of the loops that are left around it. */
+static Steps steps_around(const Spatial *all, int part, Place at) {
+    Steps steps = {(u64)(uintptr_t)at.tiled[part], (u64)(uintptr_t)at.linear[part]};
+    for (int i = 0; i < all->loops; i++) steps = with(steps, all->loop[i].tiled[part], all->loop[i].linear);
+    return steps;
+}
+
 /* The spatial class of `tiles`; its channel parts lie `apart` classes from each other. */
 static void run_class(const Program *program, const Tiles *tiles, i64 apart, u8 *tiled, u8 *linear) {
-    const Loop *outer = (const Loop *)(program + 1);
+    const Loop *outer = outer_loops(program);
     const u8 *ends[2] = {tiled + program->tiled_bytes, linear + program->linear_bytes};
     const Tiles *other = tiles + (program->parts[0] - 1) * apart;
     Spatial all;
@@ -302,41 +313,39 @@ static void run_class(const Program *program, const Tiles *tiles, i64 apart, u8 
         part->tiles = t->counts[0];
         part->tile_step = t->tiled_steps[0];
         int loops = take_over(&all, part, around);
-        part->nests = make_nests(program, t, around, loops, part->nest, ends);
         at.tiled[i] = tiled + t->tiled_offset;
         at.linear[i] = linear + t->linear_offset;
+        part->nests = make_nests(program, t, around, loops, part->nest, steps_around(&all, i, at), ends);
     }
     run_spatial(&all, 0, at);
 }
 
 static void run_program(const Program *program, u8 *tiled, u8 *linear) {
-    const Tiles *tiles = (const Tiles *)((const Loop *)(program + 1) + program->outer);
-    i64 apart = program->parts[1] * program->parts[2] * program->parts[3];
+    const Tiles *tiles = tile_classes(program);
+    i64 apart = spatial_classes(program);
     for (i64 i = 0; i < apart; i++) run_class(program, tiles + i, apart, tiled, linear);
     stream_end();
 }
 
-static int fits(const Program *program, Py_ssize_t bytes) {
-    if (bytes < (Py_ssize_t)sizeof(Program) || program->outer < 0 || program->outer > 6) return 0;
-    i64 classes = 1;
-    for (int i = 0; i < 4; i++) {
-        if (program->parts[i] < 1 || program->parts[i] > 2) return 0;
-        classes *= program->parts[i];
-    }
-    return bytes == (Py_ssize_t)(sizeof(Program) + (size_t)program->outer * sizeof(Loop) + (size_t)classes * sizeof(Tiles));
+/* The program in `bytes`, or NULL with ValueError set. */
+static const Program *checked(const char *bytes, Py_ssize_t size) {
+    const char *found = flaw((const Program *)bytes, (i64)size);
+    if (!found) return (const Program *)bytes;
+    PyErr_Format(PyExc_ValueError, "not a row program: %s", found);
+    return NULL;
 }
 
 static PyObject *rows_run(PyObject *module, PyObject *args) {
     const char *bytes;
     Py_ssize_t size;
-    unsigned long long tiled, linear;
+    unsigned long long tiled, tiled_bytes, linear, linear_bytes;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y#KK:run", &bytes, &size, &tiled, &linear)) return NULL;
-    const Program *program = (const Program *)bytes;
-    if (!fits(program, size)) {
-        PyErr_SetString(PyExc_ValueError, "not a row program");
-        return NULL;
-    }
+    if (!PyArg_ParseTuple(args, "y#KKKK:run", &bytes, &size, &tiled, &tiled_bytes, &linear, &linear_bytes)) return NULL;
+    const Program *program = checked(bytes, size);
+    if (!program) return NULL;
+    if (tiled_bytes < (u64)program->tiled_bytes || linear_bytes < (u64)program->linear_bytes)
+        return PyErr_Format(PyExc_ValueError, "got %llu tiled and %llu linear bytes, wanted at least %lld and %lld",
+                            tiled_bytes, linear_bytes, (long long)program->tiled_bytes, (long long)program->linear_bytes);
     Py_BEGIN_ALLOW_THREADS
     run_program(program, (u8 *)(uintptr_t)tiled, (u8 *)(uintptr_t)linear);
     Py_END_ALLOW_THREADS
@@ -367,8 +376,8 @@ static PyObject *rows_attempt(PyObject *module, PyObject *args) {
     Py_buffer source, target;
     (void)module;
     if (!PyArg_ParseTuple(args, "y#OO:attempt", &bytes, &size, &inputs, &outputs)) return NULL;
-    const Program *program = (const Program *)bytes;
-    if (!fits(program, size)) return PyErr_Format(PyExc_ValueError, "not a row program");
+    const Program *program = checked(bytes, size);
+    if (!program) return NULL;
     i64 tiled_bytes = program->tiled_bytes, linear_bytes = program->linear_bytes;
     int packs = program->packs != 0, done = 0;
     if (!take(inputs, PyBUF_SIMPLE, packs ? linear_bytes : tiled_bytes, packs ? program->width : 16, &source))
@@ -416,7 +425,8 @@ static PyObject *rows_selected(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef METHODS[] = {
-    {"run", rows_run, METH_VARARGS, "run(program, tiled_address, linear_address): executes a program of native_rows."},
+    {"run", rows_run, METH_VARARGS, 
+     "run(program, tiled_address, tiled_bytes, linear_address, linear_bytes): executes a program of native_rows."},
     {"attempt", rows_attempt, METH_VARARGS,
      "attempt(program, inputs, outputs): executes it if both views are surely right; whether it did."},
     {"span", rows_span, METH_O, "span(buffer): (address, bytes, read-only) of contiguous storage."},

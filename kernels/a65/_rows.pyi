@@ -2,11 +2,17 @@
 
 VECTORS: tuple[str, ...]
 
-def run(program: bytes, tiled_address: int, linear_address: int, /) -> None:
-    """Executes a program of `native_rows`."""
+def run(program: bytes, tiled_address: int, tiled_bytes: int, linear_address: int, linear_bytes: int, /) -> None:
+    """Executes a program of `native_rows` on storage of these capacities.
+
+    ValueError, before a byte is written, for what is no program, leaves its own spans, or asks for more storage.
+    """
 
 def attempt(program: bytes, inputs: object, outputs: object, /) -> bool:
-    """Executes the program if both views are surely right: one plain, aligned, large enough, disjoint buffer each."""
+    """Executes the program if both views are surely right: one plain, aligned, large enough, disjoint buffer each.
+
+    ValueError as in `run`.
+    """
 
 def span(buffer: object, /) -> tuple[int, int, bool]:
     """Address, bytes and whether read-only, of contiguous storage."""

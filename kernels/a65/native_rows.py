@@ -1,14 +1,14 @@
 """The native engine: a plan as the program of integers that `_rows` executes in one call.
 
 The extension is optional: it is absent after an install without a C compiler, and `missing` then says why.
-The program's order of fields is the Program, Loop and Tiles structs of `_rows.c`.
+The program's order of fields is the Program, Loop and Tiles structs of `_program.h`.
 """
 
 import struct
 from collections.abc import Iterator
 
 from tessbed.kernels.binding import Bound, Views
-from tessbed.kernels.plan import Op, Plan, TileClass, TileFormat
+from tessbed.kernels.plan import LIMIT_BYTES, Op, Plan, TileClass, TileFormat
 
 try:
     import tessbed.kernels.a65._rows as _rows
@@ -28,7 +28,10 @@ def vectors() -> str:
 def compile_plan(plan: Plan, classes: tuple[TileClass, ...]) -> bytes:
     """The program of a plan that is not empty; its size depends on nothing but the number of classes."""
     numbers = (*_geometry(plan, classes), *_outer(plan), *(number for tiles in classes for number in _tiles(tiles)))
-    return struct.pack(f"={len(numbers)}q", *numbers)
+    try:
+        return struct.pack(f"={len(numbers)}q", *numbers)
+    except struct.error:  # the step of a loop that makes none may be any number
+        return struct.pack(f"={len(numbers)}q", *(min(number, LIMIT_BYTES) for number in numbers))
 
 
 def _geometry(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[int]:
@@ -69,4 +72,4 @@ def attempt(program: bytes, inputs: Views, outputs: Views) -> bool:
 def run(program: bytes, tiled: Bound, linear: Bound) -> None:
     """Executes the program on bound storage; the interpreter's lock is released meanwhile."""
     assert _rows is not None
-    _rows.run(program, tiled.address, linear.address)
+    _rows.run(program, tiled.address, tiled.capacity, linear.address, linear.capacity)

@@ -1,45 +1,76 @@
 """A program of its own: calls whose buffers lie flush against protected pages, inputs read-only. A fault ends it.
 
 Run as `python -m tests.kernels.a65.guard_pages OP`. It prints each case before it runs it, so that the last line names
-the culprit. Bytes are compared too: a call that reads nothing would pass otherwise.
+the culprit. Bytes are compared too: a call that reads nothing would pass otherwise. Each case runs on every engine,
+with streaming stores for no output and for every output, at both ends of the pages and at other addresses between.
 """
 
 import ctypes
 import mmap
 import sys
 from collections.abc import Iterator
-from itertools import product
+from importlib import import_module
+from typing import Protocol
 
 import numpy as np
 
+from tessbed.kernels.a65 import native_rows
 from tests.geometries import name_of
-from tests.kernels.a65.running import backend_of, engines, noise, using
-from tests.oracle import Geometry, expected_output
+from tests.kernels.a65.memory_cases import geometries
+from tests.kernels.a65.running import backend_of, noise, using
+from tests.oracle import PREFILL, Geometry, expected_output
 from tests.requests import request_of
 
 PAGE = mmap.PAGESIZE
 READ, WRITE = mmap.PROT_READ, mmap.PROT_WRITE
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+GUARD = 0x5A
+NEVER = 1 << 62
+PHASES = (4, 8, 16, 20, 32, 36, 48, 60)
+
+
+class Storage(Protocol):
+    """Where a case keeps one side: `place` gives `count` bytes `phase` bytes behind a multiple of 64, or flush."""
+
+    def place(self, count: int, phase: int | None) -> np.ndarray:
+        """`count` bytes; with no phase they end where the storage ends."""
+        ...
+
+    def freeze(self, frozen: bool) -> None:
+        """Makes the bytes read-only, or writable again."""
+        ...
+
+    def is_clean(self, count: int) -> bool:
+        """Whether the bytes around the `count` placed ones are as they were."""
+        ...
 
 
 class Guarded:
-    """`count` bytes between two pages that nobody may touch: flush against the one behind, or the one before."""
+    """Pages between two that nobody may touch. Bytes lie flush against the one behind, or just behind the one before."""
 
-    def __init__(self, count: int, alignment: int, *, at_end: bool) -> None:
-        self.pages = -(-(count + alignment) // PAGE)
-        self.mapping = mmap.mmap(-1, (self.pages + 2) * PAGE)
-        self.all = np.frombuffer(self.mapping, np.uint8)
+    def __init__(self, pages: int) -> None:
+        self.pages = pages
+        self.mapping = mmap.mmap(-1, (pages + 2) * PAGE)
+        self.all = np.frombuffer(self.mapping, np.uint8)[PAGE:-PAGE]
         self.address = self.all.ctypes.data
-        first = PAGE + (self.pages * PAGE - count if at_end else 0)
-        assert (self.address + first) % alignment == 0
-        self.view = self.all[first : first + count]
-        protect(self.address, PAGE, 0)
-        protect(self.address + (self.pages + 1) * PAGE, PAGE, 0)
+        self.first = 0
+        protect(self.address - PAGE, PAGE, 0)
+        protect(self.address + pages * PAGE, PAGE, 0)
 
-    def freeze(self) -> None:
-        """Makes the bytes between the guards read-only."""
-        protect(self.address + PAGE, self.pages * PAGE, READ)
+    def place(self, count: int, phase: int | None) -> np.ndarray:
+        """A view of the pages, with guard bytes around it."""
+        self.first = self.all.size - count if phase is None else phase
+        self.all[:] = GUARD
+        return self.all[self.first : self.first + count]
+
+    def freeze(self, frozen: bool) -> None:
+        """Protects the pages against writes, or no longer."""
+        protect(self.address, self.pages * PAGE, READ if frozen else READ | WRITE)
+
+    def is_clean(self, count: int) -> bool:
+        """Whether the guard bytes are there."""
+        return bool((self.all[: self.first] == GUARD).all() and (self.all[self.first + count :] == GUARD).all())
 
 
 def protect(address: int, count: int, access: int) -> None:
@@ -48,54 +79,55 @@ def protect(address: int, count: int, access: int) -> None:
         raise OSError(ctypes.get_errno(), "mprotect failed")
 
 
-def geometries(op: str) -> Iterator[Geometry]:
-    """C = 8, 17, 32 wide tiles, both paddings, full and partial last tiles, dense and scattered channels."""
-    dtypes = (("bf16", "fp32"), ("bf16", "bf16")) if op == "detesscast" else (("int8", None), ("bf16", None))
-    widths = (8, 17, 32)
-    for (dtype, to), tile, pad16, partial in product(dtypes, widths, (False, True), (False, True)):
-        channels, fill = 2 * tile + (3 if partial else 0), -7 if pad16 else 0
-        width = {"int8": 1, "bf16": 2, "fp32": 4}[to or dtype]
-        for shape, mapped in (((channels,), (-1, -1, -1, 0)), ((3, 18, channels), (-1, 0, 1, 2))):
-            whole = (1, *((1, 1) if len(shape) == 1 else (2, 17)), tile)
-            yield Geometry(op, shape, dtype, mapped, whole, pad16, to=to, fill=fill)
-            if len(shape) == 3:
-                for strides in ((18 * width, width, 54 * width), (width, 3 * width, 54 * width)):
-                    yield Geometry(op, shape, dtype, mapped, whole, pad16, strides_bytes=strides, to=to, fill=fill)
-    for (dtype, to), channels, pad16 in product(dtypes, (1, 2, 3, 5, 9), (False, True)):
-        fill = -7 if pad16 else 0
-        yield Geometry(op, (2, 19, channels), dtype, (-1, 0, 1, 2), (1, 2, 19, 16), pad16, to=to, fill=fill)
-        width = {"int8": 1, "bf16": 2, "fp32": 4}[to or dtype]
-        strides = (19 * width, width, 38 * width)
-        shape = (2, 19, channels)
-        yield Geometry(op, shape, dtype, (-1, 0, 1, 2), (1, 2, 19, 16), pad16, strides_bytes=strides, to=to, fill=fill)
-    if op == "detesscast":
-        for channels, to in product((8, 17, 32, 35), ("fp32", "bf16")):
-            yield Geometry(op, (3, 18, channels), "bf16", cblocked=(2, 17, 32), to=to)
+def placings(width: int, case: int) -> tuple[int | None, ...]:
+    """Phases for a linear side: flush against either page, and one other that changes from case to case."""
+    return None, 0, PHASES[case % len(PHASES)] // width * width + (case // 8 % 2) * width
 
 
-def run(geometry: Geometry, *, at_end: bool) -> None:
-    """One call, then the comparison."""
+def run(geometry: Geometry, case: int, source: Storage, target: Storage) -> None:
+    """Every engine and placing on one geometry, each compared with the oracle."""
     backend = backend_of(geometry.op)
-    prepared = backend.check_inference(request_of(geometry))
-    plan = prepared.plan
-    source = Guarded(plan.input.required_bytes, plan.input.alignment_bytes, at_end=at_end)
-    target = Guarded(plan.output.required_bytes, plan.output.alignment_bytes, at_end=at_end)
-    content = noise(plan.input.required_bytes)
-    source.view[:], target.view[:] = np.frombuffer(content, np.uint8), 0xC3
-    source.freeze()
-    backend.execute(prepared, [source.view], [target.view])
-    assert target.view.tobytes() == expected_output(geometry, content)
+    packs = geometry.op == "tess"
+    content = expected = None
+    for name, stream_bytes in engines():
+        with using(name, stream_bytes):
+            prepared = backend.check_inference(request_of(geometry))
+            ports = prepared.plan.input, prepared.plan.output
+            if content is None:
+                content = noise(ports[0].required_bytes)
+                expected = expected_output(geometry, content)
+            for phase in placings(ports[0 if packs else 1].alignment_bytes, case):
+                tiled_phase = None if phase is None else phase // 16 * 16
+                phases = (phase, tiled_phase) if packs else (tiled_phase, phase)
+                print(f"{name}, streams from {stream_bytes} bytes, phase {phase}: {name_of(geometry)}", flush=True)
+                views = [
+                    side.place(port.required_bytes, at)
+                    for side, port, at in zip((source, target), ports, phases, strict=True)
+                ]
+                views[0][:], views[1][:] = np.frombuffer(content, np.uint8), PREFILL
+                source.freeze(True)
+                backend.execute(prepared, [views[0]], [views[1]])
+                assert views[1].tobytes() == expected, "wrong bytes"
+                assert target.is_clean(len(views[1])), "bytes around the output changed"
+                source.freeze(False)
 
 
-def main(op: str) -> None:
-    """Every geometry of `op` on every engine, with the guard behind and with the guard before."""
-    for name in engines():
-        with using(name):
-            for geometry, at_end in product(geometries(op), (True, False)):
-                print(name, name_of(geometry), "guard behind" if at_end else "guard before", flush=True)
-                run(geometry, at_end=at_end)
+def engines() -> Iterator[tuple[str, int]]:
+    """Each engine, and the native ones twice: streaming nothing, and streaming every output."""
+    yield "numpy", NEVER
+    if not native_rows.missing:
+        for vectors in import_module("tessbed.kernels.a65._rows").VECTORS:
+            yield f"native {vectors}", NEVER
+            yield f"native {vectors}", 0
+
+
+def main(op: str, source: Storage, target: Storage, every: int = 1) -> None:
+    """Every geometry of `op`, or one of `every` so many."""
+    for case, geometry in enumerate(geometries(op)):
+        if case % every == 0:
+            run(geometry, case // every, source, target)
     print("done", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], Guarded(16), Guarded(16))

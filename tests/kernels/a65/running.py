@@ -31,14 +31,15 @@ def engines() -> tuple[str, ...]:
 
 
 @contextmanager
-def using(name: str) -> Iterator[None]:
-    """Makes `prepare` choose this engine."""
+def using(name: str, stream_bytes: int | None = None) -> Iterator[None]:
+    """Makes `prepare` choose this engine; native rows then stream outputs of so many bytes, if it is given."""
     kind, vectors, streaming, *_ = (*name.split(), "", "")
+    threshold = [0] if streaming else [] if stream_bytes is None else [stream_bytes]
     before, selected = os.environ.get(engine.VARIABLE), native_rows.vectors()
     os.environ[engine.VARIABLE] = kind
     try:
         if vectors:
-            import_module("tessbed.kernels.a65._rows").select(vectors, *([0] if streaming else []))
+            import_module("tessbed.kernels.a65._rows").select(vectors, *threshold)
         yield
     finally:
         if vectors:

@@ -1,0 +1,98 @@
+"""Geometries for the memory suite: every row path, at every place that an address can have.
+
+Streaming stores want multiples of 16 bytes, and rows may read and write past a pixel but never past a span. So the
+cases go through what moves an address or an end: the linear base, a boundary class behind tiles of any width, outer and
+inner strides with any gap, one pixel to many, and channels of every width, contiguous and scattered.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+
+from tests.geometries import random_geometries
+from tests.oracle import WIDTHS, Geometry
+
+HWC = (-1, 0, 1, 2)
+KINDS = {
+    "tess": (("int8", None), ("bf16", None)),
+    "detess": (("int8", None), ("bf16", None)),
+    "detesscast": (("bf16", "fp32"), ("bf16", "bf16")),
+}
+Kind = tuple[str, str, str | None]
+
+
+def geometries(op: str) -> Iterator[Geometry]:
+    """All of them, for one operation."""
+    for dtype, to in KINDS[op]:
+        kind = (op, dtype, to)
+        yield from _boundary_classes(kind)
+        yield from _gaps(kind)
+        yield from _rows(kind)
+    if op == "detesscast":
+        yield from _channel_blocks()
+    yield from (geometry for geometry in random_geometries(240, 16) if geometry.op == op)
+
+
+def width_of(kind: Kind) -> int:
+    """Bytes of a scalar on the linear side."""
+    return WIDTHS[kind[2] or kind[1]]
+
+
+def _geometry(kind: Kind, shape: tuple[int, ...], axes: tuple[int, int, int, int], tile, pad16=False, strides=None):
+    op, dtype, to = kind
+    return Geometry(op, shape, dtype, axes, tile, pad16, strides_bytes=strides, to=to, fill=-7 if pad16 else 0)
+
+
+def _boundary_classes(kind: Kind) -> Iterator[Geometry]:
+    """A last tile of whole groups of 16 channels behind tiles of any width: its offset has every residue."""
+    for rest, more, tiles in product((16, 32, 64), (*range(1, 18), 32, 33), (1, 2)):
+        tile = rest + more
+        yield _geometry(kind, (tiles * tile + rest,), (-1, -1, -1, 0), (1, 1, 1, tile))
+    for rest, pad16 in product((16, 48), (False, True)):
+        yield _geometry(kind, (3, 2 * 49 + rest), (-1, -1, 0, 1), (1, 1, 2, 49), pad16)
+
+
+def _gaps(kind: Kind) -> Iterator[Geometry]:
+    """Dense pixels in rows, planes and outer slices whose strides have every residue of 16 bytes, 32 and 64."""
+    width = width_of(kind)
+    for channels, gap, pad16 in product((16, 32, 64), range(64 // width), (False, True)):
+        pixel, row = channels * width, 3 * channels * width
+        outer = (2, 2, 3, channels)
+        yield _geometry(
+            kind, outer, (-1, 1, 2, 3), (1, 2, 3, channels), pad16, (2 * row + gap * width, row, pixel, width)
+        )
+        if gap % 3 == 0 and not pad16:
+            plane = 2 * (row + gap * width)
+            yield _geometry(
+                kind, outer, (0, 1, 2, 3), (1, 2, 2, channels), pad16, (plane, row + gap * width, pixel, width)
+            )
+            yield _geometry(
+                kind, outer, (-1, 1, 2, 3), (1, 1, 3, 16), pad16, (2 * row + gap * width, row, pixel, width)
+            )
+            wide = pixel + gap * width
+            yield _geometry(kind, (2, 3, channels), HWC, (1, 2, 2, channels), pad16, (3 * wide, wide, width))
+
+
+def _rows(kind: Kind) -> Iterator[Geometry]:
+    """Rows of one pixel to many, of every usual width, dense, channel-first and scattered."""
+    width = width_of(kind)
+    for channels, pixels, pad16 in product(
+        (*range(1, 19), 31, 32, 33, 48, 64), (1, 2, 3, 7, 16, 17, 19, 33), (False, True)
+    ):
+        whole = (1, 2, pixels, channels)
+        shape = (2, pixels, channels)
+        yield _geometry(kind, shape, HWC, whole, pad16)
+        if pixels in (1, 16, 19):
+            yield _geometry(kind, shape, HWC, whole, pad16, (pixels * width, width, (2 * pixels + 1) * width))
+            yield _geometry(kind, shape, HWC, whole, pad16, (width, 3 * width, 3 * pixels * width))
+            yield _geometry(kind, shape, HWC, (1, 1, 16, 5), pad16)
+
+
+def _channel_blocks() -> Iterator[Geometry]:
+    for channels, tile, pixels, to in product(
+        (16, 17, 32, 48, 80, 100), (16, 17, 20, 32, 36, 48), (1, 5), ("fp32", "bf16")
+    ):
+        yield Geometry("detesscast", (2, pixels, channels), "bf16", cblocked=(1, 4, tile), to=to)
+    for gap, to in product(range(16), ("fp32", "bf16")):
+        width = WIDTHS[to]
+        strides = (2 * 3 * 64 * width + gap * width, 3 * 64 * width, 64 * width, width)
+        yield Geometry("detesscast", (2, 2, 3, 64), "bf16", cblocked=(2, 3, 64), strides_bytes=strides, to=to)

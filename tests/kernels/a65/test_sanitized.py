@@ -1,0 +1,93 @@
+"""No row path reads or writes a byte outside its storage: shown by the compiler's sanitizers, which see every access."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.kernels.a65 import sanitized
+from tests.kernels.a65.sanitized import ROOT
+
+SOURCES = ROOT / "kernels" / "a65"
+EVERY = 4
+
+pytestmark = pytest.mark.skipif(sanitized.runtime_library() is None, reason="needs Linux, and gcc with libasan")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The instrumented build of this tree."""
+    return sanitized.build(tmp_path_factory.mktemp("sanitized"), SOURCES)
+
+
+def assert_sound(result: subprocess.CompletedProcess[str]) -> None:
+    """The process went through all its cases."""
+    *cases, last = result.stdout.splitlines() or [""]
+    assert result.returncode == 0, f"exit {result.returncode} in: {last}\n{result.stderr[:3000]}"
+    assert last == "done"
+    assert len(cases) >= 2000
+
+
+@pytest.mark.parametrize("op", ["tess", "detess", "detesscast"])
+def test_sanitized(op: str, library: Path) -> None:
+    """One in four of the memory cases is sound under the address and undefined-behaviour sanitizers."""
+    assert_sound(sanitized.run(op, library, EVERY))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("flags", [(), ("-DTESSBED_PLAIN",)], ids=["vectors", "plain C"])
+@pytest.mark.parametrize("op", ["tess", "detess", "detesscast"])
+def test_sanitized_in_full(op: str, flags: tuple[str, ...], tmp_path: Path) -> None:
+    """All memory cases are, with vector instructions and without."""
+    assert_sound(sanitized.run(op, sanitized.build(tmp_path, SOURCES, *flags), 1))
+
+
+MUTANTS = {
+    "reads a pixel too many": (
+        "_move.h",
+        "i64 room = end - first - bytes;",
+        "i64 room = end - first - bytes + step;",
+        "tess",
+    ),
+    "reads the last part whole": (
+        "_vec.h",
+        "if (end - p >= 16) return load(p);",
+        "if (end - p >= 15) return load(p);",
+        "tess",
+    ),
+    "writes a pixel over the row": (
+        "_move.h",
+        "room < 0 ? 0 : least(pixels, room / step + 1);\n}\n\n/* Rows",
+        "room < 0 ? 0 : pixels;\n}\n\n/* Rows",
+        "detess",
+    ),
+    "streams wherever a pixel is wide": ("_rows.c", "&& steps.linear % 16 == 0;", ";", "detesscast"),
+    "forgets the class's offset": (
+        "_rows.c",
+        "{(u64)(uintptr_t)at.tiled[part], (u64)(uintptr_t)at.linear[part]}",
+        "{0, 0}",
+        "detesscast",
+    ),
+    "forgets the loops around": ("_rows.c", "i < all->loops; i++) steps = with", "i < 0; i++) steps = with", "detess"),
+    "forgets the loops of the nest": (
+        "_rows.c",
+        "i < nest->loops; i++) steps = with",
+        "i < 0; i++) steps = with",
+        "detess",
+    ),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("file", "right", "wrong", "op"), MUTANTS.values(), ids=MUTANTS.keys())
+def test_sanitizers_bite(file: str, right: str, wrong: str, op: str, tmp_path: Path) -> None:
+    """A build with a mistake in it does not pass."""
+    for source in (*SOURCES.glob("*.c"), *SOURCES.glob("*.h")):
+        shutil.copy(source, tmp_path)
+    text = (tmp_path / file).read_text()
+    assert text.count(right) == 1
+    (tmp_path / file).write_text(text.replace(right, wrong))
+    result = sanitized.run(op, sanitized.build(tmp_path, tmp_path), 1)
+    assert result.returncode != 0
+    assert result.stdout.splitlines()[-1] != "done"

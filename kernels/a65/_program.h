@@ -50,8 +50,8 @@ static inline i64 at_most(i64 a) { return a < MOST ? a : MOST; }
 
 /* The end of a reach, moved on by the last of `count` steps; MOST where a number makes no sense. */
 static inline i64 further(i64 end, i64 count, i64 step) {
-    if (count < 1 || step < 0) return MOST;
-    return count == 1 ? end : plus(end, times(count - 1, step));
+    if (count == 1 && step >= 0) return end;
+    return count > 1 && step > 0 ? plus(end, times(count - 1, step)) : MOST;
 }
 
 static inline int known_kind(const Program *p) {

@@ -47,7 +47,7 @@ class Storage(Protocol):
 
 
 class Guarded:
-    """Pages between two that nobody may touch. Bytes lie flush against the one behind, or just behind the one before."""
+    """Pages between two that nobody may touch. Bytes end at the one behind, or start at the one before."""
 
     def __init__(self, pages: int) -> None:
         self.pages = pages

@@ -1,8 +1,9 @@
 """The native rows under the address and undefined-behaviour sanitizers: built once, then run in a process of its own.
 
 `python -m tests.kernels.a65.sanitized OP LIBRARY EVERY` takes the instrumented build in the place of the installed one
-and runs the memory cases, or one of EVERY so many, on heap storage, whose every byte before and behind is watched, for reads too. A guard page sees
-only what leaves a page. Streaming stores, which no sanitizer sees, are checked ordinary stores in this build.
+and runs the memory cases, or one of EVERY so many, on heap storage. Every byte before and behind that is watched, for
+reads too; a guard page sees only what leaves a page. Streaming stores, which no sanitizer sees, are checked ordinary
+stores in this build.
 """
 
 import os

@@ -7,25 +7,38 @@ from pathlib import Path
 
 import pytest
 
+from tessbed.kernels.a65 import native_rows
+
 ROOT = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.skipif(platform.system() not in ("Linux", "Darwin"), reason="needs mprotect")
 
 
-def run_program(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The guard-page program in a process of its own."""
-    command = [sys.executable, "-m", "tests.kernels.a65.guard_pages", *arguments]
+def run_program(name: str, op: str) -> subprocess.CompletedProcess[str]:
+    """A program of this folder in a process of its own."""
+    command = [sys.executable, "-m", f"tests.kernels.a65.{name}", op]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
 
 
 @pytest.mark.parametrize("op", ["tess", "detess", "detesscast"])
 def test_guard_pages(op: str) -> None:
     """Every row path, streaming or not, stays between the guard pages wherever it lies, and writes the right bytes."""
-    result = run_program(op)
+    result = run_program("guard_pages", op)
     *cases, last = result.stdout.splitlines() or [""]
     assert result.returncode == 0, f"fault (exit {result.returncode}) in: {last}\n{result.stderr[-2000:]}"
     assert last == "done"
     assert len(cases) >= 2000
+
+
+@pytest.mark.skipif(bool(native_rows.missing), reason="needs the native rows")
+@pytest.mark.parametrize("op", ["tess", "detess", "detesscast"])
+def test_forged_programs(op: str) -> None:
+    """A row program with any number altered is refused before a write, or stays inside its storage."""
+    result = run_program("forged_programs", op)
+    *cases, last = result.stdout.splitlines() or [""]
+    assert result.returncode == 0, f"fault (exit {result.returncode}) in: {last}\n{result.stderr[-2000:]}"
+    assert len(cases) >= 30
+    assert all(int(count) > 10_000 for count in last.split())
 
 
 OVERRUN = """

@@ -1,4 +1,4 @@
-"""No row path reads or writes a byte outside its storage: shown by the compiler's sanitizers, which see every access."""
+"""No row path reads or writes a byte outside its storage: shown by sanitizers, which see every access."""
 
 import shutil
 import subprocess

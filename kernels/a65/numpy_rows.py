@@ -1,10 +1,10 @@
-"""The numpy engine: every block as a handful of strided operations, each over all its tiles and pixels at once.
+"""The numpy engine: every block as a handful of strided copies, each over all its tiles and pixels at once.
 
 numpy's inner loop is cheap only when it is long. So runs of 16 bytes and more travel as void items, two overlapping
 ones for a ragged end; short runs and few channels travel channel by channel, with the pixels in the inner loop; and a
-low plane is a cast between one byte and two, which truncates on the way in and zero-extends on the way out.
-FP32 without gaps is widened as integers first and shifted up as a whole at the end. Nothing else computes: integer
-casts, copies and that one shift, so every BF16 pattern survives.
+plane is a copy between single bytes. FP32 is cleared first: as a whole where it has no gaps, else block by block.
+Every copy is between equal types. A cast, or any arithmetic, would have numpy clear the CPU's floating-point flags,
+which a call leaves as they were.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,6 @@ from tessbed.kernels.plan import Op, Plan, TileClass
 
 BYTE = np.dtype("u1")
 WORD = np.dtype("<u2")
-LONG = np.dtype("<u4")
 ITEM_BYTES = 16
 ITEM = np.dtype(f"V{ITEM_BYTES}")
 FEW_CHANNELS = 8
@@ -49,20 +48,13 @@ class Fill:
 
 @attrs.frozen
 class Copy:
-    """Copies `source` into `target`, element by element, truncating or zero-extending integers."""
+    """Copies `source` into `target`, element by element; both have the same type."""
 
     target: View
     source: View
 
 
-@attrs.frozen
-class Raise:
-    """Shifts every element of `target` up by 16 bits, in place."""
-
-    target: View
-
-
-Step = Fill | Copy | Raise
+Step = Fill | Copy
 
 
 @attrs.frozen
@@ -74,12 +66,11 @@ class Program:
 
 
 def compile_plan(plan: Plan, classes: tuple[TileClass, ...]) -> Program:
-    """The steps that execute `plan`: paddings first, since payload may overwrite them."""
+    """The steps that execute `plan`: what is filled first, since payload may overwrite it."""
     packs = plan.op is Op.TESS
-    fills = _fills(plan, classes) if packs else ()
-    scalars = _scalars(plan)
-    moves = (step for block in blocks_of(plan, classes) for step in _block_steps(plan, block, scalars))
-    return Program(packs, (*fills, *moves, *scalars.after))
+    fills = _fills(plan, classes) if packs else _cleared(plan)
+    moves = (step for block in blocks_of(plan, classes) for step in _block_steps(plan, block))
+    return Program(packs, (*fills, *moves))
 
 
 def run(program: Program, tiled: Bound, linear: Bound) -> None:
@@ -89,34 +80,18 @@ def run(program: Program, tiled: Bound, linear: Bound) -> None:
     for step in program.steps:
         if isinstance(step, Fill):
             step.target.over(target).fill(step.value)
-        elif isinstance(step, Raise):
-            scalars = step.target.over(target)
-            np.left_shift(scalars, 16, out=scalars)
         else:
-            np.copyto(step.target.over(target), step.source.over(source), casting="unsafe")
+            np.copyto(step.target.over(target), step.source.over(source), casting="no")
 
 
-@attrs.frozen
-class Scalars:
-    """How a word stands in a linear scalar while it is moved.
-
-    A cast of the low byte writes the type `low` at byte `at`; the high byte stands behind the low one. `cleared` says
-    that the bytes before are cleared apart; `after` is what remains to do when all is moved.
-    """
-
-    low: np.dtype = WORD
-    at: int = 0
-    cleared: bool = False
-    after: tuple[Raise, ...] = ()
+def _widens_densely(plan: Plan) -> bool:
+    return plan.linear_dtype.width == 4 and plan.output.required_bytes == prod(plan.shape) * 4
 
 
-def _scalars(plan: Plan) -> Scalars:
-    if plan.linear_dtype.width < 4:
-        return Scalars()
-    count = prod(plan.shape)
-    if plan.output.required_bytes > count * 4:
-        return Scalars(at=2, cleared=True)
-    return Scalars(LONG, after=(Raise(View(LONG, (count,), 0, (4,))),))
+def _cleared(plan: Plan) -> Iterator[Fill]:
+    """The low words of FP32 without gaps, together with what is written afterwards."""
+    if _widens_densely(plan):
+        yield Fill(View(BYTE, (plan.output.required_bytes,), 0, (1,)), 0)
 
 
 def _fills(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[Fill]:
@@ -134,17 +109,18 @@ def _gap_view(gap: Gap) -> View:
     return View(BYTE, shape, gap.tiled_offset, (*(stride for _, stride in gap.loops), 1))
 
 
-def _block_steps(plan: Plan, block: Block, scalars: Scalars) -> Iterator[Step]:
+def _block_steps(plan: Plan, block: Block) -> Iterator[Step]:
     packs = plan.op is Op.TESS
     if plan.tiled_dtype.width == 1:
         yield from _byte_steps(block, packs)
         return
-    if scalars.cleared:
+    word = plan.linear_dtype.width - 2
+    if word and not _widens_densely(plan):
         yield Fill(_lanes(block, WORD, 0, tiled=False), 0)
     if block.channels == 1 and block.plane_bytes == 1:
-        yield _copy(_lanes(block, scalars.low, scalars.at, tiled=False), _lanes(block, WORD, 0, tiled=True), packs)
+        yield _copy(_lanes(block, WORD, word, tiled=False), _lanes(block, WORD, 0, tiled=True), packs)
     else:
-        yield from _plane_steps(block, packs, scalars)
+        yield from _plane_steps(block, packs, word)
 
 
 def _copy(linear: View, tiled: View, packs: bool) -> Copy:
@@ -171,12 +147,11 @@ def _unrolled(block: Block) -> Block:
     return block
 
 
-def _plane_steps(block: Block, packs: bool, scalars: Scalars) -> Iterator[Step]:
-    """BF16: the low bytes by a cast, which cuts the higher ones or clears them, then the high bytes."""
+def _plane_steps(block: Block, packs: bool, word: int) -> Iterator[Step]:
+    """BF16, its two bytes at `word` of the linear scalar: the low bytes, then the high ones."""
     for part in (block,) if block.channels >= FEW_CHANNELS else _lanes_of(block):
-        low, high = _lanes(part, BYTE, 0, tiled=True), _lanes(part, BYTE, part.plane_bytes, tiled=True)
-        yield _copy(_lanes(part, scalars.low, scalars.at, tiled=False), low, packs)
-        yield _copy(_lanes(part, BYTE, scalars.at + 1, tiled=False), high, packs)
+        for byte, plane in ((0, 0), (1, part.plane_bytes)):
+            yield _copy(_lanes(part, BYTE, word + byte, tiled=False), _lanes(part, BYTE, plane, tiled=True), packs)
 
 
 def _lanes_of(block: Block) -> Iterator[Block]:

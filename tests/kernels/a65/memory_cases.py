@@ -54,6 +54,8 @@ def _boundary_classes(kind: Kind) -> Iterator[Geometry]:
 def _gaps(kind: Kind) -> Iterator[Geometry]:
     """Dense pixels in rows, planes and outer slices whose strides have every residue of 16 bytes, 32 and 64."""
     width = width_of(kind)
+    for gap, pad16 in product(range(64 // width), (False, True)):  # two channel parts in each slice
+        yield _geometry(kind, (3, 96), (-1, -1, -1, 1), (1, 1, 1, 64), pad16, ((96 + gap) * width, width))
     for channels, gap, pad16 in product((16, 32, 64), range(64 // width), (False, True)):
         pixel, row = channels * width, 3 * channels * width
         outer = (2, 2, 3, channels)

@@ -6,6 +6,7 @@ import platform
 import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 
 import numpy as np
 import pytest
@@ -168,17 +169,17 @@ def threads() -> tuple[int, int]:
     return threading.active_count(), len(os.listdir(tasks)) if os.path.exists(tasks) else 0
 
 
-UPWARD = {"x86_64": 0x800, "aarch64": 0x400000}
-ALL_FLAGS = {"x86_64": 0x3D, "aarch64": 0x1F}
-INEXACT = {"x86_64": 0x20, "aarch64": 0x10}
+FLAGS = {"x86_64": (0x01, 0x04, 0x08, 0x10, 0x20), "aarch64": (0x01, 0x02, 0x04, 0x08, 0x10)}
+ROUNDINGS = {"x86_64": (0, 0x400, 0x800, 0xC00), "aarch64": (0, 0x400000, 0x800000, 0xC00000)}
 
 
-@pytest.mark.skipif(platform.system() != "Linux" or platform.machine() not in UPWARD, reason="fenv constants unknown")
+@pytest.mark.skipif(platform.system() != "Linux" or platform.machine() not in FLAGS, reason="fenv constants unknown")
 @by_geometry
 @by_engine
 def test_float_environment(geometry: Geometry, name: str) -> None:
-    """Rounding mode and exception flags are as before, clear or raised, after every BF16 pattern was moved."""
-    libm, machine = ctypes.CDLL("libm.so.6"), platform.machine()
+    """Rounding mode and all five exception flags are as before, clear or raised, after every BF16 pattern was moved."""
+    libm, flags, roundings = ctypes.CDLL("libm.so.6"), FLAGS[platform.machine()], ROUNDINGS[platform.machine()]
+    every = sum(flags)
     with using(name):
         prepared = prepared_for(geometry)
         words = np.arange(prepared.plan.input.required_bytes // 2 + 1, dtype=np.uint16) + np.uint16(0x7F80)
@@ -186,17 +187,22 @@ def test_float_environment(geometry: Geometry, name: str) -> None:
         source[:] = words.view(np.uint8)[: source.size]
         target = guarded(prepared.plan.output.required_bytes)[1]
         execute, rounding = backend_of(geometry.op).execute, libm.fegetround()
+        seen = set()
         try:
-            libm.fesetround(UPWARD[machine])
-            for raised in (0, INEXACT[machine]):
-                libm.feclearexcept(ALL_FLAGS[machine])
-                libm.feraiseexcept(raised)
+            for mode, wanted in product(roundings, (0, *flags, every, *(every - flag for flag in flags))):
+                libm.fesetround(mode)
+                libm.feclearexcept(every)
+                libm.feraiseexcept(wanted)
+                raised = libm.fetestexcept(every)
                 execute(prepared, [source], [target])
-                assert libm.fetestexcept(ALL_FLAGS[machine]) == raised
-                assert libm.fegetround() == UPWARD[machine]
+                assert libm.fetestexcept(every) == raised
+                assert libm.fegetround() == mode
+                seen.add(raised)
         finally:
-            libm.feclearexcept(ALL_FLAGS[machine])
+            libm.feclearexcept(every)
             libm.fesetround(rounding)
+        assert {0, every} < seen
+        assert all(any(raised & flag for raised in seen - {every}) for flag in flags)
 
 
 @by_engine

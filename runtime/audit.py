@@ -94,6 +94,14 @@ def _in_turn(runtime: Runtime) -> Iterator[str]:
             yield f"{job} is {job.state.value} behind {first or 'nothing'}"
 
 
+def _in_time(runtime: Runtime) -> Iterator[str]:
+    """A job whose deadline and grace are over has ended, or is lost."""
+    for job in runtime.scheduler.live.values():
+        waits = job.state in (State.SUBMITTED, *ON_DEVICE) and job.lost_tick is None
+        if waits and job.deadline is not None and runtime.now > job.deadline + job.queue.grace_ticks:
+            yield f"{job} is {job.state.value} at tick {runtime.now}, its deadline was {job.deadline}"
+
+
 RULES: dict[str, Callable[[Runtime], Iterator[str]]] = {
     "device_can_reach": _device_can_reach,
     "owners_held": _owners_held,
@@ -102,6 +110,7 @@ RULES: dict[str, Callable[[Runtime], Iterator[str]]] = {
     "control_blocks": _control_blocks,
     "where_they_belong": _where_they_belong,
     "in_turn": _in_turn,
+    "in_time": _in_time,
 }
 
 
@@ -132,9 +141,20 @@ def _outcome_fits(job: Job) -> bool:
     return (job.outcome == OK) == good or job.cookie == 0
 
 
+def _parts_sum(job: Job) -> bool:
+    """Its ticks from submission to the host's wake are the sum of its parts, in the result as in the statistics."""
+    result, woken = job.result(), job.final_tick if job.lost_tick is None else job.lost_tick
+    ticks = woken - job.submit_tick if any(move is Move.SUBMIT for _, move, _ in job.history) else 0
+    same = result.stats is None or (result.stats.parts == result.parts and result.stats.job_ticks == ticks)
+    return (
+        same and result.job_ticks == ticks == sum(result.parts.values()) and min(result.parts.values(), default=0) >= 0
+    )
+
+
 ENDING: dict[str, Callable[[Job], bool]] = {
     "own_record": _own_record,
     "path_in_table": _path_in_table,
     "let_go": _let_go,
     "outcome_fits": _outcome_fits,
+    "parts_sum": _parts_sum,
 }

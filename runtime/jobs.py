@@ -9,17 +9,20 @@ from tessbed.runtime.control import ControlBlock
 from tessbed.runtime.owners import Owners
 from tessbed.runtime.spans import Footprint
 from tessbed.runtime.states import FINAL, Move, State, step
+from tessbed.runtime.ticks import job_parts
 from tessbed.sim.completion import Record
 from tessbed.sim.stats import JobStats
 
-OK = "ok"
+OK, LOST = "ok", "lost"
 
 
 @attrs.frozen
 class JobResult:
-    """How a job ended. Ticks are 0, record and stats None, where nothing was submitted.
+    """How a job ended. Ticks are 0, record and stats None, where nothing was submitted, and while it is not over.
 
-    `outcome` is "ok", the name of a device fault, or "recovered" and "cancelled" as the states of those names.
+    `outcome` is "ok", the name of a device fault, "lost", or "recovered" and "cancelled" as the states of those names.
+    `job_ticks` go from submission to the host's wake, `parts` says where they went and sums to them; see
+    `ticks.job_parts`. A job without a record has no stats.
     """
 
     name: str
@@ -31,6 +34,7 @@ class JobResult:
     record: Record | None
     stats: JobStats | None
     packet: bytes
+    parts: dict[str, int] = attrs.field(factory=dict)
 
 
 @attrs.define(eq=False, repr=False)
@@ -38,7 +42,7 @@ class Job:
     """A job. `cookie` is its number, unique in its runtime; 0 for one that was never submitted.
 
     `after` are the jobs that must end well before it starts. `history` is every move with its tick and the state it
-    led to. `late` is True when its record came after a timeout.
+    led to. `late` is True when its record came after its deadline. `lost_tick` is when it was given up.
     """
 
     cookie: int
@@ -57,6 +61,7 @@ class Job:
     late: bool = attrs.field(default=False, init=False)
     submit_tick: int = attrs.field(default=0, init=False)
     final_tick: int = attrs.field(default=0, init=False)
+    lost_tick: int | None = attrs.field(default=None, init=False)
     record: Record | None = attrs.field(default=None, init=False)
     stats: JobStats | None = attrs.field(default=None, init=False)
     _state: State = attrs.field(default=State.PREPARED, init=False)
@@ -78,13 +83,20 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """True when waiting is no use: the job is final, or its buffers are in quarantine until a reset."""
-        return self._state in FINAL or self._state is State.QUARANTINED
+        """True when waiting is no use: the job is final, or lost, with its buffers on loan until that is proved."""
+        return self._state in FINAL or (self.lost_tick is not None and self._state is not State.LOST)
+
+    @property
+    def deadline(self) -> int | None:
+        """The tick at which the runtime looks for its record; None where it waits for ever."""
+        return None if self.timeout_ticks is None else self.submit_tick + self.timeout_ticks
 
     def move(self, move: Move, tick: int) -> None:
         """One move of the table. Raises StateError, and then nothing has changed. A final state lets the owners go."""
         self._state = step(self._state, move, str(self))
         self.history.append((tick, move, self._state))
+        if self._state is State.LOST:
+            self.lost_tick = tick
         if self.final:
             self.final_tick = tick
             self.after = ()
@@ -109,16 +121,23 @@ class Job:
 
     def result(self) -> JobResult:
         """What is known of the job now."""
+        woken = self.lost_tick if self.lost_tick is not None else self.final_tick if self.final else None
+        parts = {} if woken is None else job_parts(self.history, woken, self.stats)
+        job_ticks = 0 if woken is None or not parts else woken - self.submit_tick
+        stats = None
+        if self.stats and parts:
+            stats = attrs.evolve(self.stats, submit_tick=self.submit_tick, job_ticks=job_ticks, parts=parts)
         return JobResult(
             name=self.name,
             cookie=self.cookie,
             state=self._state,
             outcome=self.outcome,
             device_ticks=self.record.device_ticks if self.record else 0,
-            job_ticks=self.final_tick - self.submit_tick if self.record else 0,
+            job_ticks=job_ticks,
             record=self.record,
-            stats=self.stats,
+            stats=stats,
             packet=self.raw,
+            parts=parts,
         )
 
     def _tell(self, callbacks: list[Callable[["Job"], None]]) -> None:

@@ -15,7 +15,10 @@ from tessbed.sim.stats import JobStats
 
 @attrs.define(eq=False, repr=False)
 class Link:
-    """One device and the jobs that it has, the oldest first."""
+    """One device and the jobs that it has, the oldest first.
+
+    A job whose record was found before its interrupt came is *owed* that interrupt, for as long as one takes.
+    """
 
     index: int
     device: Device
@@ -23,7 +26,7 @@ class Link:
     depth: int = 1
     jobs: list[Job] = attrs.field(factory=list, init=False)
     resetting: bool = attrs.field(default=False, init=False)
-    stats: dict[int, JobStats] = attrs.field(factory=dict, init=False)
+    _owed: dict[int, int] = attrs.field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.device.delivery.listeners.append(self._raised)
@@ -41,8 +44,18 @@ class Link:
         submission = Submission(control.packet.address, len(job.raw), control.record.address, job.cookie, workers)
         self.device.submit(submission)
 
-    def _raised(self, cookie: int, stats: JobStats | None) -> None:
-        if stats is not None:
-            self.stats[cookie] = stats
+    def owe(self, cookie: int, now: int) -> None:
+        """The record of this job is in place and its interrupt has not come: it is on its way, or lost."""
+        self._owed = {other: until for other, until in self._owed.items() if until >= now}
+        self._owed[cookie] = now + self.device.spec.completion_ticks
+
+    def owes(self, cookie: int, now: int) -> bool:
+        """Whether an interrupt with this cookie is the one that is owed; it is owed no more."""
+        return self._owed.pop(cookie, -1) >= now
+
+    def forget_owed(self) -> None:
+        """A reset is confirmed: what was on its way does not come."""
+        self._owed.clear()
+
+    def _raised(self, cookie: int, _: JobStats | None) -> None:
         self.interrupt(self, cookie)
-        self.stats.pop(cookie, None)

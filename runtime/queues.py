@@ -33,6 +33,8 @@ class Queue:
     unretired: deque[Job] = attrs.field(factory=deque, init=False)
 
     def __attrs_post_init__(self) -> None:
+        check_ticks("timeout_ticks", self.timeout_ticks, 1)
+        check_ticks("grace_ticks", self.grace_ticks, 0)
         if self.capacity < 1:
             raise SubmitError("capacity", f"queue {self.name}", f"got a capacity of {self.capacity}, wanted at least 1")
 
@@ -80,6 +82,13 @@ class Queue:
                 self.unretired.popleft()
             else:
                 return
+
+
+def check_ticks(name: str, ticks: int | None, low: int) -> None:
+    """Raise SubmitError where `ticks` is neither None nor an integer from `low` on."""
+    whole = isinstance(ticks, int) and not isinstance(ticks, bool)
+    if ticks is not None and not (whole and ticks >= low):
+        raise SubmitError(name, name, f"got {ticks!r}, wanted an integer of {low} ticks at least, or None for no limit")
 
 
 def deadline(job: Job) -> tuple[int, int]:

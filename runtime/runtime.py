@@ -105,7 +105,10 @@ class Runtime:
         timeout_ticks: int | None = None,
         grace_ticks: int = 0,
     ) -> Queue:
-        """A new queue, for one client. Raises SubmitError for a capacity below 1."""
+        """A new queue, for one client. `timeout_ticks` counts from the submission of each job, `grace_ticks` on.
+
+        Raises SubmitError for a capacity or timeout below 1, a grace below 0.
+        """
         self.scheduler.queues.append(Queue(name, capacity, priority, timeout_ticks, grace_ticks))
         return self.scheduler.queues[-1]
 
@@ -207,7 +210,7 @@ class Runtime:
         return verdict(job)
 
     def settle(self, job: Job) -> JobResult:
-        """As `wait`, but only tells how the job ended. A job in quarantine counts as over. Raises HangError."""
+        """As `wait`, but only tells how the job ended. A lost job is over, a reset or not. Raises HangError."""
         while not job.over:
             self.step()
         return job.result()

@@ -1,9 +1,9 @@
 """The scheduler: which job starts next, and what an interrupt means.
 
 It alone moves submitted jobs. An interrupt is a hint with a cookie; the job has ended when its own record says so.
-Hence the four answers to an interrupt: the record is there (the job ends, late or not); the job has ended already (a
-repeated interrupt, ignored and noted); the record is not there (noted, the job runs on); nobody knows the cookie (a
-device fault).
+Hence the answers to an interrupt: the record is there (the job ends, late or not); the record was found before, and
+this is the interrupt that was owed (nothing); the job has ended already (a repeated interrupt, ignored and noted); the
+record is not there (noted, the job runs on); nobody knows the cookie (a device fault).
 """
 
 from collections import Counter, deque
@@ -13,11 +13,13 @@ import attrs
 from simpy import Environment
 
 from tessbed.runtime.errors import StateError
-from tessbed.runtime.jobs import OK, Job
+from tessbed.runtime.jobs import LOST, OK, Job
 from tessbed.runtime.link import Link
 from tessbed.runtime.queues import Queue, deadline, failed_dependency
 from tessbed.runtime.states import ON_DEVICE, Move, State
 from tessbed.runtime.trouble import status_name
+from tessbed.sim.completion import Record
+from tessbed.sim.stats import JobStats
 
 NOTED = 256
 
@@ -32,11 +34,11 @@ class Notice:
 
 
 NOTICES = {
-    "late": "a record came after the job had timed out; the job ended by it",
+    "late": "a record came after the job's time was over; the device is done with it",
     "repeated": "an interrupt for a job that had ended already; ignored",
     "unconfirmed": "an interrupt without a valid record; the job runs on",
     "unknown": "an interrupt for a job that this runtime never started; the device is at fault",
-    "polled": "a timeout found the record in place: the interrupt was lost, not the job",
+    "polled": "the host looked and found the record in place before the interrupt; the job ended by it",
 }
 DEVICE_FAULTS = ("unknown",)
 
@@ -45,12 +47,12 @@ DEVICE_FAULTS = ("unknown",)
 class Scheduler:
     """The queues, the links to the devices, and the jobs that are not final.
 
-    `workers` holds the grid asked for, by cookie; `watch` hears of each job that is now the oldest on its device.
+    `workers` holds the grid asked for, by cookie; `watch` hears of each job that is submitted.
     """
 
     env: Environment
     links: tuple[Link, ...] = ()
-    watch: Callable[[Link, Job], None] = attrs.field(default=lambda link, job: None, init=False)
+    watch: Callable[[Job], None] = attrs.field(default=lambda job: None, init=False)
     queues: list[Queue] = attrs.field(factory=list, init=False)
     live: dict[int, Job] = attrs.field(factory=dict, init=False)
     workers: dict[int, int | None] = attrs.field(factory=dict, init=False)
@@ -77,6 +79,7 @@ class Scheduler:
         self.workers[job.cookie] = workers
         job.on_final(self._forget)
         job.move(Move.SUBMIT, self.now)
+        self.watch(job)
         self.pump()
 
     def cancel(self, job: Job, reason: str = "cancelled by its client") -> None:
@@ -89,6 +92,15 @@ class Scheduler:
         job.move(Move.CANCEL, self.now)
         job.queue.retire(self.now)
 
+    def expire(self, job: Job) -> None:
+        """The time of a job is over before it has started: it is lost, and no device has touched its buffers."""
+        job.queue.withdraw(job)
+        text = f"not started within {job.timeout_ticks} ticks of its submission; no device has touched its buffers"
+        job.outcome, job.reason = LOST, text
+        job.move(Move.EXPIRE, self.now)
+        job.queue.retire(self.now)
+        self.pump()
+
     def pump(self) -> None:
         """Start jobs while a device has room and a queue has a job that may start."""
         for link in self.links:
@@ -98,6 +110,8 @@ class Scheduler:
 
     def interrupt(self, link: Link, cookie: int) -> None:
         """What a device's interrupt with this cookie means."""
+        if link.owes(cookie, self.now):
+            return
         job = self.live.get(cookie)
         if job is None or job not in link.jobs:
             ended = job is not None and job.state in (State.COMPLETED, State.FAULTED)
@@ -107,25 +121,38 @@ class Scheduler:
             self.note("unconfirmed", cookie)
 
     def confirm(self, link: Link, job: Job) -> bool:
-        """End the job if its record is there and names it; False, and nothing has changed, otherwise."""
+        """End the job if its record is there and names it; False, and nothing has changed, otherwise.
+
+        A lost job stays lost: its record only proves that the device is done with it.
+        """
         assert job.control is not None
         record = job.control.read_record(job.cookie)
         if record is None:
             return False
-        job.late = any(move is Move.EXPIRE for _, move, _ in job.history)
+        stats = link.device.collect(job.cookie)
+        job.late = job.state is State.TIMED_OUT or (job.deadline is not None and self.now > job.deadline)
         if job.late:
             self.note("late", job.cookie)
-        job.record, job.stats = record, link.stats.pop(job.cookie, None)
-        good = record.completion.status == 0
-        job.outcome = OK if good else status_name(record.completion.status)
-        oldest = link.jobs[0] is job
         link.jobs.remove(job)
-        if oldest and link.jobs:
-            self.watch(link, link.jobs[0])
-        job.move(Move.COMPLETE if good else Move.FAULT, self.now)
+        if job.lost_tick is None:
+            self._end(job, record, stats)
+        else:
+            job.move(Move.RECOVER, self.now)
         job.queue.retire(self.now)
         self.pump()
         return True
+
+    def poll(self, link: Link, job: Job) -> bool:
+        """As `confirm`, for a host that looks of itself: the interrupt, if it comes yet, is of no interest."""
+        found = self.confirm(link, job)
+        if found:
+            self.note("polled", job.cookie)
+            link.owe(job.cookie, self.now)
+        return found
+
+    def link_of(self, job: Job) -> Link:
+        """The link to the device that has the job."""
+        return next(link for link in self.links if job in link.jobs)
 
     def note(self, kind: str, cookie: int) -> None:
         """Keep a notice; the latest ones stay, all are counted."""
@@ -154,8 +181,12 @@ class Scheduler:
         job.move(Move.START, self.now)
         self.starts += 1
         link.ring(job, self.workers[job.cookie])
-        if link.jobs[0] is job:
-            self.watch(link, job)
+
+    def _end(self, job: Job, record: Record, stats: JobStats | None) -> None:
+        job.record, job.stats = record, stats
+        good = record.completion.status == 0
+        job.outcome = OK if good else status_name(record.completion.status)
+        job.move(Move.COMPLETE if good else Move.FAULT, self.now)
 
     def _forget(self, job: Job) -> None:
         del self.live[job.cookie], self.workers[job.cookie]

@@ -2,7 +2,8 @@
 
 A job is done with when its state is final: `retired` (the device confirmed the end, good or bad, and its owners let
 go), `recovered` (a confirmed device reset ended it; its output is not to be trusted) or `cancelled` (the device never
-saw it). Owners are released on entering a final state and at no other moment.
+saw it). Owners are released on entering a final state and at no other moment. A job that was lost stays lost: it is
+recovered when a reset, or a record that came after all, proves that the device is done with it.
 """
 
 from enum import Enum
@@ -63,19 +64,25 @@ TABLE: tuple[tuple[State, Move, State, str], ...] = (
     (State.TIMED_OUT, Move.COMPLETE, State.COMPLETED, "late, but it is this job's record"),
     (State.TIMED_OUT, Move.FAULT, State.FAULTED, "late, but it is this job's record"),
     (State.TIMED_OUT, Move.LOSE, State.LOST, "the grace is over too"),
+    (State.RECOVERING, Move.LOSE, State.LOST, "its time was over before the reset was confirmed"),
     (State.LOST, Move.QUARANTINE, State.QUARANTINED, "its buffers stay on loan: nobody knows what the device does"),
-    (State.QUARANTINED, Move.COMPLETE, State.COMPLETED, "very late, but it is this job's record"),
-    (State.QUARANTINED, Move.FAULT, State.FAULTED, "very late, but it is this job's record"),
+    (State.QUARANTINED, Move.RECOVER, State.RECOVERED, "its record came after all: the device touches nothing more"),
     (State.RUNNING, Move.RESET, State.RECOVERING, "the device is reset under it"),
     (State.TIMED_OUT, Move.RESET, State.RECOVERING, "the device is reset under it"),
     (State.QUARANTINED, Move.RESET, State.RECOVERING, "the device is reset to get its buffers back"),
     (State.RECOVERING, Move.COMPLETE, State.COMPLETED, "its record came before the reset took effect"),
     (State.RECOVERING, Move.FAULT, State.FAULTED, "its record came before the reset took effect"),
-    (State.RECOVERING, Move.RECOVER, State.RECOVERED, "the reset is confirmed: the device touches nothing any more"),
+    (
+        State.RECOVERING,
+        Move.RECOVER,
+        State.RECOVERED,
+        "confirmed, or a lost job's record came: the device touches nothing more",
+    ),
     (State.PREPARED, Move.SKIP, State.RETIRED, "an empty tensor: there is nothing to submit"),
     (State.PREPARED, Move.CANCEL, State.CANCELLED, "never bound"),
     (State.BOUND, Move.CANCEL, State.CANCELLED, "never submitted"),
     (State.SUBMITTED, Move.CANCEL, State.CANCELLED, "still in the queue"),
+    (State.SUBMITTED, Move.EXPIRE, State.CANCELLED, "its time was over in the queue: no device has seen it"),
 )
 NEXT = {(state, move): to for state, move, to, _ in TABLE}
 FINAL = (State.RETIRED, State.RECOVERED, State.CANCELLED)

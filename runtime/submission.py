@@ -14,7 +14,7 @@ from tessbed.runtime.control import ControlPool
 from tessbed.runtime.errors import GranuleConflict
 from tessbed.runtime.jobs import Job
 from tessbed.runtime.owners import Owned
-from tessbed.runtime.queues import Queue
+from tessbed.runtime.queues import Queue, check_ticks
 from tessbed.runtime.scheduler import Scheduler
 from tessbed.runtime.spans import Footprint, Span, conflict
 from tessbed.runtime.states import Move
@@ -77,6 +77,7 @@ class Submitter:
     def submit(self, raw: bytes, touches: Sequence[Touch], owners: Mapping[str, Sequence[Owned]], order: Order) -> Job:
         """A job for packet bytes. Raises QueueFull, GranuleConflict, CoherencyError, SubmitError, HeapExhausted."""
         footprint = self._footprint(touches)
+        check_ticks("timeout_ticks", order.timeout_ticks, 1)
         order.queue.check_room()
         check_conflicts(order, footprint, self.scheduler)
         for touch in touches:

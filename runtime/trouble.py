@@ -6,7 +6,7 @@ and a test holds the two together. In a refusal `field` is the byte offset of th
 
 from tessbed.kernels.ev74.fields import FIELDS
 from tessbed.runtime.errors import JobCancelled, JobFault, JobLost
-from tessbed.runtime.jobs import OK, Job, JobResult
+from tessbed.runtime.jobs import LOST, OK, Job, JobResult
 from tessbed.runtime.states import State
 from tessbed.sim import completion
 
@@ -46,7 +46,7 @@ def verdict(job: Job) -> JobResult:
     if job.state is State.RETIRED:
         assert job.record is not None
         raise _fault(str(job), job.record)
-    if job.state is State.CANCELLED:
+    if job.state is State.CANCELLED and job.outcome != LOST:
         raise JobCancelled(f"{job}: {job.reason}")
     raise JobLost(f"{job}: {job.reason}")
 

@@ -1,20 +1,23 @@
 """The watchdog: what the host does when no interrupt comes.
 
-Patience counts from the moment a job is the oldest on its device. When it is over, the host reads the record itself:
-a lost interrupt costs time, not the job. Without a record the job is timed out and gets its queue's grace, in which
-a late record still ends it. After that it is lost, and its buffers are quarantined: nobody knows what the device
-does with them.
+Each job has until its deadline, `timeout_ticks` after its submission. There the host looks at the record itself:
+one that is in place ends the job, and its interrupt, on its way or lost, does not matter any more. Without a record
+the job is timed out and gets its queue's grace, none by default, in which a late record still ends it. Then it is
+lost, whatever comes later, and its buffers are quarantined: nobody knows what the device does with them. A job that
+still waits for a device at its deadline is lost without a grace, and without a quarantine.
 """
 
 from collections.abc import Callable
 
 import attrs
-from simpy import Event
 
-from tessbed.runtime.jobs import Job
+from tessbed.runtime.jobs import LOST, Job
 from tessbed.runtime.link import Link
 from tessbed.runtime.scheduler import Scheduler
 from tessbed.runtime.states import Move, State
+from tessbed.sim import clock
+
+WATCHED = (State.RUNNING, State.TIMED_OUT, State.RECOVERING)
 
 
 @attrs.define(eq=False, repr=False)
@@ -24,35 +27,28 @@ class Watchdog:
     scheduler: Scheduler
     on_quarantine: Callable[[Link, Job], None]
 
-    def watch(self, link: Link, job: Job) -> None:
-        """The job is now the oldest on its device."""
-        if job.timeout_ticks is not None:
-            self._after(job.timeout_ticks, lambda _: self._expire(link, job))
+    def watch(self, job: Job) -> None:
+        """The job is submitted."""
+        if job.deadline is not None:
+            self._at(job.deadline, self._expire, job)
 
-    def _after(self, ticks: int, call: Callable[[Event], None]) -> None:
-        callbacks = self.scheduler.env.timeout(ticks).callbacks
-        assert callbacks is not None
-        callbacks.append(call)
+    def _at(self, tick: int, call: Callable[[Job], None], job: Job) -> None:
+        clock.at(self.scheduler.env, tick, clock.TIMEOUT, lambda _: call(job), None)
 
-    def _expire(self, link: Link, job: Job) -> None:
-        if job.state is not State.RUNNING or self._poll(link, job):
+    def _expire(self, job: Job) -> None:
+        if job.state is State.SUBMITTED:
+            self.scheduler.expire(job)
+        elif job.state in WATCHED and not self.scheduler.poll(self.scheduler.link_of(job), job):
+            if job.state is State.RUNNING:
+                job.move(Move.EXPIRE, self.scheduler.now)
+            self._at(self.scheduler.now + job.queue.grace_ticks, self._give_up, job)
+
+    def _give_up(self, job: Job) -> None:
+        if job.state not in WATCHED or self.scheduler.poll(link := self.scheduler.link_of(job), job):
             return
-        job.move(Move.EXPIRE, self.scheduler.now)
-        self._after(job.queue.grace_ticks, lambda _: self._give_up(link, job))
-
-    def _give_up(self, link: Link, job: Job) -> None:
-        if job.state is not State.TIMED_OUT or self._poll(link, job):
-            return
-        job.reason = (
-            f"no completion within {job.timeout_ticks} + {job.queue.grace_ticks} ticks; its buffers are on loan"
-        )
+        grace = f" + {job.queue.grace_ticks}" if job.queue.grace_ticks else ""
+        job.outcome = LOST
+        job.reason = f"no completion within {job.timeout_ticks}{grace} ticks; its buffers are on loan"
         job.move(Move.LOSE, self.scheduler.now)
         job.move(Move.QUARANTINE, self.scheduler.now)
         self.on_quarantine(link, job)
-
-    def _poll(self, link: Link, job: Job) -> bool:
-        """Whether the record is there although no interrupt came."""
-        found = self.scheduler.confirm(link, job)
-        if found:
-            self.scheduler.note("polled", job.cookie)
-        return found

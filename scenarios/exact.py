@@ -97,6 +97,7 @@ class ExactDevice:
             record,
             stats,
             launch.packet.raw,
+            stats.parts,
         )
 
     def _bound(self, job: Job) -> Launch:

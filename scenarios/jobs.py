@@ -4,6 +4,7 @@ A mistake in one key does not hide those in others: what was blamed already is r
 rest goes before admission all the same.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tessbed.scenarios.admit import admit, representable
 from tessbed.scenarios.model import Geometry, InputSource, Job
 from tessbed.scenarios.problems import KeyPath
 from tessbed.scenarios.reader import Reader
-from tessbed.sim.faults import Fault
+from tessbed.sim.faults import TRANSFER, Fault
 from tessbed.sim.spec import DeviceSpec
 
 
@@ -25,11 +26,15 @@ def job_of(reader: Reader, path: KeyPath, values: dict[str, Any], device: Device
     backends = ("a65", "ev74") if values.get("backend") == "both" else (values.get("backend", "a65"),)
     plan = _plan(reader, path, values, "ev74" in backends)
     workers = values.get("workers")
-    if workers is not None and workers > device.workers:
+    if "ev74" not in backends:
+        _nowhere_to_be(reader, path, values)
+    elif workers is not None and workers > device.workers:
         reader.blame((*path, "workers"), f"got {workers}, wanted at most {device.workers}, the workers of the device")
     source = _input_source(values.get("input") or {}, folder)
     if plan is not None and reader.sound((*path, "input")) and (text := inputs.mistake(source, plan)):
         reader.blame((*path, "input", "file"), text)
+    if plan is not None and "ev74" in backends:
+        _never_striking(reader, path, values, plan, min(workers or device.workers, device.workers))
     if plan is None or not reader.sound(path):
         return None
     return Job(
@@ -56,6 +61,40 @@ def _together(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
     if given and reader.sound((*path, "input")) and (given["pattern"] is None) == (given["file"] is None):
         what = "neither pattern nor file" if given["file"] is None else "pattern and file"
         reader.blame((*path, "input"), f"got {what}, wanted one of them")
+
+
+def _nowhere_to_be(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
+    """Blame what only EV74 knows, on a job that it does not run: such a setting is never met."""
+    if values.get("backend") == "a65":
+        for keys, value in _on_ev74_only(values):
+            text = f"got {value} on a job that only a65 runs, wanted no such key, or backend ev74 or both"
+            _blame_key(reader, (*path, *keys), text)
+
+
+def _on_ev74_only(values: dict[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """The keys of a job that are there and mean nothing without EV74, with their values in words."""
+    for name in ("workers", "timeout_ticks"):
+        if values.get(name):
+            yield (name,), str(values[name])
+    if faults := values.get("faults"):
+        yield ("faults",), " and ".join(str(fault.get("kind", "a fault")) for fault in faults)
+    if fault := (values.get("expect") or {}).get("fault"):
+        yield ("expect", "fault"), fault
+
+
+def _never_striking(reader: Reader, path: KeyPath, values: dict[str, Any], plan: Plan, workers: int) -> None:
+    """Blame the faults that nothing can meet: those of an empty tensor, and of workers that the job does not have."""
+    if plan.empty:
+        for keys, value in _on_ev74_only(values):
+            if keys[0] in ("faults", "expect"):
+                text = f"got {value} on an empty tensor, wanted no such key: nothing is submitted, nothing fails"
+                _blame_key(reader, (*path, *keys), text)
+        return
+    for index, fault in enumerate(values.get("faults", ())):
+        worker = fault.get("worker", 0)
+        if fault.get("kind") in TRANSFER and worker >= workers:
+            text = f"got {worker}, wanted at most {workers - 1}: the job has {workers} workers, numbered from 0"
+            reader.blame((*path, "faults", index, "worker"), text)
 
 
 def _one_layout(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:

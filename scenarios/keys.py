@@ -197,7 +197,7 @@ JOB = (
     ),
     Key(
         "timeout_ticks",
-        "how long the runtime waits for EV74 before it gives the job up as lost; for ever without it",
+        "after so many ticks from submission a job without a completion record is lost on EV74; never without it",
         integer(1, 2**40),
     ),
     Key("faults", "what goes wrong with the job on EV74", table=FAULT, many=True, default=()),

@@ -1,15 +1,12 @@
 """The report of a run: the JSON document, the table for a person, the exit code."""
 
-from collections import Counter
 from typing import Any
 
 import attrs
 
 from tessbed.runtime.scheduler import NOTICES
-from tessbed.scenarios.model import Job
 from tessbed.scenarios.run import JobOutcome, Outcome, Run
 from tessbed.scenarios.text_table import aligned
-from tessbed.sim.faults import TRANSFER
 from tessbed.sim.spec import to_mapping
 from tessbed.sim.stats import JobStats, Traffic
 
@@ -24,8 +21,12 @@ EXIT_CODES = {"fault": FAULT, "lost": FAULT, "hang": FAULT, "hazard": HAZARD, "l
 
 def exit_code(run: Run) -> int:
     """0 as expected, 1 a check failed, 3 the device had trouble, 4 a hazard or lifetime violation; the worst of all."""
-    codes = [OK if o.ok else EXIT_CODES[o.trouble.kind] if o.trouble else FAILED for o in run.outcomes]
-    return max(codes)
+    return max(map(_code, run.outcomes))
+
+
+def _code(outcome: Outcome) -> int:
+    unexpected = outcome.trouble is not None and not outcome.as_expected
+    return EXIT_CODES[outcome.trouble.kind] if unexpected and outcome.trouble else OK if outcome.ok else FAILED
 
 
 def document(run: Run) -> dict[str, Any]:
@@ -64,9 +65,11 @@ def _result(outcome: Outcome) -> dict[str, Any]:
         "ticks": outcome.run.ticks if outcome.run and not outcome.trouble else None,
     }
     if outcome.expected_sha256 or outcome.expected_fault:
-        result["as_expected"] = outcome.ok
+        result["as_expected"] = outcome.as_expected
     if outcome.parted:
         result["engines_part"] = outcome.parted
+    if outcome.idle:
+        result["idle_faults"] = list(outcome.idle)
     if outcome.mismatch:
         result["mismatch"] = {"offset": outcome.mismatch.offset, "text": str(outcome.mismatch)}
     if outcome.trouble:
@@ -74,8 +77,9 @@ def _result(outcome: Outcome) -> dict[str, Any]:
     if outcome.run and outcome.run.path:
         path = outcome.run.path
         result["path"] = f"{path.move.value} {path.channels.value} {path.traversal.value}"
-    if outcome.run and outcome.run.result and not outcome.trouble:
-        result |= {"job_ticks": outcome.run.result.job_ticks, **_device_counts(outcome.run.result.stats)}
+    if outcome.run and (done := outcome.run.result):
+        result |= {"job_ticks": done.job_ticks, "parts_ticks": done.parts}
+        result |= {} if outcome.trouble else _device_counts(done.stats)
     return result
 
 
@@ -86,7 +90,6 @@ def _device_counts(stats: JobStats | None) -> dict[str, Any]:
     return {
         "workers": stats.workers_launched if stats else 0,
         **{name: {"read": getattr(reads, name), "write": getattr(writes, name)} for name in names},
-        "parts_ticks": dict(stats.parts) if stats else {},
         "counts": dict(stats.counts) if stats else {},
         "timing": _timing(stats) if stats else {},
     }
@@ -136,8 +139,8 @@ def _judgement(outcome: Outcome) -> str:
     if outcome.timing_only:
         return "not moved"
     if outcome.trouble:
-        return f"{outcome.trouble.status}{', as expected' * outcome.ok}"
-    return "right" if outcome.ok else "WRONG" if outcome.mismatch else "unexpected"
+        return f"{outcome.trouble.status}{', as expected' * outcome.as_expected}"
+    return "right" if outcome.as_expected else "WRONG" if outcome.mismatch else "unexpected"
 
 
 def _remarks(run: Run) -> list[str]:
@@ -149,25 +152,10 @@ def _remarks(run: Run) -> list[str]:
     lines += [f"engine simpy: {run.instead}"] if run.instead else []
     for entry in run.jobs:
         for outcome in entry.outcomes:
-            texts = [*complaints(outcome), *idle_faults(entry.job, outcome)]
+            texts = [*complaints(outcome), *outcome.idle]
             lines += [f"{entry.job.name} on {outcome.backend}: {text}" for text in texts]
     lines += [f"the runtime noticed {NOTICES[kind]} ({count}x)" for kind, count in run.notices.items()]
     return [*lines, ""]
-
-
-def idle_faults(job: Job, outcome: Outcome) -> list[str]:
-    """The faults of a transfer that struck nothing, since their worker made fewer transfers."""
-    stats = outcome.run.result.stats if outcome.run and outcome.run.result else None
-    if stats is None:
-        return []
-    made = Counter[int]()
-    for (worker, _), digest in stats.digests.items():
-        made[worker] += digest.transfers
-    return [
-        f"the fault {fault.kind} struck nothing: worker {fault.worker} made {made[fault.worker]} transfers"
-        for fault in job.faults
-        if fault.kind in TRANSFER and fault.transfer >= made[fault.worker] and outcome.trouble is None
-    ]
 
 
 def complaints(outcome: Outcome) -> list[str]:

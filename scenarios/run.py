@@ -5,7 +5,7 @@ written once; the A65 reads it where the device will. What a device does wrong e
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -13,6 +13,8 @@ import attrs
 import numpy as np
 
 from tessbed.kernels import ChannelStorage, MlaCBlocked, Strided
+from tessbed.runtime import jobs as runtime_jobs
+from tessbed.runtime.audit import audit, audit_ended
 from tessbed.runtime.buffers import Buffer
 from tessbed.runtime.errors import JobFault, JobLost, LifetimeError, StateError
 from tessbed.runtime.runtime import Runtime
@@ -22,8 +24,9 @@ from tessbed.scenarios.engines import difference
 from tessbed.scenarios.exact import ExactDevice, why_not
 from tessbed.scenarios.model import Geometry, Job, Scenario
 from tessbed.scenarios.oracle import Mismatch, OracleCase, verify
+from tessbed.scenarios.strikes import idle_faults, planned_faults, submitted
 from tessbed.sim.errors import HangError, HazardError
-from tessbed.sim.faults import FaultPlan, by_number
+from tessbed.sim.faults import Fault
 
 # What ends a job that went wrong on the simulated device, by kind.
 TROUBLES: dict[type[Exception], str] = {
@@ -54,7 +57,8 @@ class Trouble:
 class Outcome:
     """One job on one backend. `mismatch` is the first wrong byte; `run` has no output any more.
 
-    `timing_only`: no byte was moved, so none was judged. `parted` is where two engines disagreed.
+    `timing_only`: no byte was moved, so none was judged. `parted` is where two engines disagreed. `idle` has a
+    sentence for each planned fault that struck nothing.
     """
 
     backend: str
@@ -67,6 +71,7 @@ class Outcome:
     expected_fault: str | None = None
     timing_only: bool = False
     parted: str | None = None
+    idle: tuple[str, ...] = ()
 
     @property
     def verified(self) -> bool:
@@ -75,7 +80,12 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """As the scenario expects: verified, with the hash that it names, or failed in the way that it names."""
+        """As the scenario expects, and every fault that it plans has struck."""
+        return self.as_expected and not self.idle
+
+    @property
+    def as_expected(self) -> bool:
+        """Verified, with the hash that the scenario names, or failed in the way that it names."""
         if self.timing_only or self.parted:
             return self.parted is None
         if self.expected_fault:
@@ -138,6 +148,7 @@ def run(
     runner = Runner(scenario, runtime, progress, exact)
     jobs = tuple(runner.run(job) for job in scenario.jobs)
     if runtime and not runner.spoilt:
+        jobs = runner.settled(jobs)
         runtime.close()
     return Run(scenario, jobs, dict(sorted(runtime.scheduler.noted.items())) if runtime else {}, engine, instead)
 
@@ -146,12 +157,6 @@ def _runtime(scenario: Scenario, *, trace: bool) -> Runtime:
     """One runtime on one device for all EV74 jobs."""
     firmware, faults = backends.image(scenario.firmware), planned_faults(scenario)
     return backends.ev74(scenario.device, firmware=firmware, seed=scenario.seed, trace=trace, faults=faults)
-
-
-def planned_faults(scenario: Scenario) -> FaultPlan:
-    """The scenario's faults as the device takes them: by number of submission."""
-    submitted = [job for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty]
-    return by_number({number: job.faults for number, job in enumerate(submitted)})
 
 
 @attrs.define
@@ -190,17 +195,42 @@ class Runner:
             return _troubled(job, Trouble("not_run", f"the device is spoilt since job {self.spoilt}", "not_run"), None)
         with backends.output_buffer(self.runtime, job.plan, job.output_prefill) as taken:
             limits = {"workers": job.workers, "timeout_ticks": job.timeout_ticks}
-            submitted = backends.submit(self.runtime, job.plan, lent, taken, **limits, name=job.name)
+            handed = backends.submit(self.runtime, job.plan, lent, taken, **limits, name=job.name)
             try:
-                self.runtime.wait(submitted)
+                self.runtime.wait(handed)
             except tuple(TROUBLES) as error:
                 trouble = _trouble(error)
                 self.spoilt = job.name if trouble.kind in SPOILS_DEVICE else None
                 if trouble.kind == "hang":
                     self.runtime.reset()
-                    self.runtime.settle(submitted)
-                return _troubled(job, trouble, backends.ran(submitted, NO_OUTPUT))
-            return self._compared(judge(backend, job, source, backends.ran(submitted, taken.host)), job)
+                if trouble.kind in ("hang", "lost"):
+                    self._recovered(handed)
+                return _troubled(job, trouble, backends.ran(handed, NO_OUTPUT))
+            return self._compared(judge(backend, job, source, backends.ran(handed, taken.host)), job)
+
+    def _recovered(self, job: runtime_jobs.Job) -> None:
+        """Let time pass until the device is free of the job."""
+        assert self.runtime is not None
+        while not job.final:
+            self.runtime.step()
+
+    def settled(self, jobs: Sequence[JobOutcome]) -> tuple[JobOutcome, ...]:
+        """The outcomes, once every interrupt has come: with the faults that struck nothing. Raises HazardError."""
+        assert self.runtime is not None
+        while self.runtime.env.peek() != float("inf"):
+            self.runtime.step()
+        ran = [outcome.run.job for entry in jobs for outcome in entry.outcomes if outcome.run and outcome.run.job]
+        if broken := [*audit(self.runtime), *(text for job in ran for text in audit_ended(job))]:
+            raise HazardError("; ".join(broken))
+        numbers = {job.index: number for number, job in enumerate(submitted(self.scenario))}
+        return tuple(self._judged(entry, numbers.get(entry.job.index)) for entry in jobs)
+
+    def _judged(self, entry: JobOutcome, number: int | None) -> JobOutcome:
+        assert self.runtime is not None
+        if number is None or not entry.job.faults:
+            return entry
+        struck = [fault for job, fault in self.runtime.devices[0].struck if job == number]
+        return attrs.evolve(entry, outcomes=tuple(_idle(entry.job, outcome, struck) for outcome in entry.outcomes))
 
     def _timed(self, job: Job) -> Outcome:
         """The job's ticks, and no bytes."""
@@ -217,6 +247,13 @@ class Runner:
         if ran is None or timed is None:
             return outcome
         return attrs.evolve(outcome, parted=difference(ran, timed))
+
+
+def _idle(job: Job, outcome: Outcome, struck: Sequence[Fault]) -> Outcome:
+    if outcome.backend != "ev74":
+        return outcome
+    stats = outcome.run.result.stats if outcome.run and outcome.run.result else None
+    return attrs.evolve(outcome, idle=idle_faults(job.faults, struck, stats))
 
 
 def judge(backend: str, job: Job, source: Bytes, done: BackendRun) -> Outcome:

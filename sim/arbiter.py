@@ -26,7 +26,7 @@ class Arbiter:
     """Grants for the `pools` of one job. `inject` is the Dma's.
 
     A flight is completed by `on_done`; one with a movement has more moments, which `schedule` puts on the clock.
-    `stalled` are those that never end, `halted` stops all grants for good.
+    `stalled` are those that never end, each reported to `on_stall`; `halted` stops all grants for good.
     """
 
     env: Environment
@@ -35,6 +35,7 @@ class Arbiter:
     inject: Mapping[tuple[int, int], str]
     on_done: Calls
     schedule: Callable[[Flight], None]
+    on_stall: Callable[[Flight], None]
     stalled: list[Flight] = attrs.field(factory=list, init=False)
     halted: bool = attrs.field(default=False, init=False)
     _first: Pool = attrs.field(init=False)
@@ -136,6 +137,7 @@ class Arbiter:
             flight.done = FOREVER
             flight.channel = pool.take(tick, FOREVER, FOREVER)
             self.stalled.append(flight)
+            self.on_stall(flight)
             return horizon
         flight.channel = pool.take(tick, end, done)
         port.free = start + fold.m

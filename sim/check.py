@@ -113,8 +113,9 @@ class JobCheck:
         self.ended = True
 
     def learned(self) -> None:
-        """The host knows of the end."""
-        self.known = self.checker.stamp()
+        """The host knows of the end; the first time counts."""
+        if self.known == NEVER:
+            self.known = self.checker.stamp()
 
     def _meet_others(self) -> None:
         if self.writes:

@@ -1,7 +1,8 @@
 """The clock: put a call at a tick, in its place inside the tick.
 
-Three places, in order: the data effects and completions of transfers, then workers (SimPy's own normal
-priority), then arbitration. Nothing but the arbiter may use the last.
+Four places, in order: the data effects and completions of transfers, then workers (SimPy's own normal
+priority), then arbitration, which is the arbiter's alone, then the host's timeouts: what happens in the tick of a
+timeout is in time.
 
 SimPy's queue asks little of what stands in it: a list of `callbacks`, and that it be `_ok`. So a transfer or an alarm
 stands there itself, again and again, where an Event would have to be made each time.
@@ -18,6 +19,7 @@ from simpy.events import NORMAL, URGENT, EventPriority
 EFFECT = URGENT
 WORKER = NORMAL
 ARBITRATION = EventPriority(2)
+TIMEOUT = EventPriority(3)
 Calls = Sequence[Callable[[Any], Any]]
 
 

@@ -15,17 +15,18 @@ from tessbed.sim import clock, completion
 from tessbed.sim.audit import audit
 from tessbed.sim.check import Checker, JobCheck
 from tessbed.sim.completion import Completion, Record
-from tessbed.sim.delivery import Delivery
+from tessbed.sim.delivery import Delivery, Ending
 from tessbed.sim.diagnosis import Waiting
 from tessbed.sim.dma import Dma
 from tessbed.sim.errors import DeviceFault, HazardError, MemoryFault
-from tessbed.sim.faults import Fault, FaultPlan, injections, no_faults
+from tessbed.sim.faults import Fault, FaultPlan, Strike, injections, no_faults, struck_transfer
 from tessbed.sim.flight import Flight
 from tessbed.sim.hang import run_until
 from tessbed.sim.job import JobContext, MemoryProbe
 from tessbed.sim.memory import DeviceMemory
 from tessbed.sim.report import job_stats
 from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.stats import JobStats
 from tessbed.sim.worker import Steps
 
 Injections = Mapping[tuple[int, int, int], str]
@@ -67,7 +68,8 @@ class Device:
     """One device on `env`. Attributes to use: `spec`, `memory`, `env`, `now`.
 
     `inject` maps (number of the job, worker, sequence) to "dma_error", "stall" or "worker_died", see `Dma`;
-    `faults` plans those and all others by the number of the job. `delivery.listeners` hear of every interrupt.
+    `faults` plans those and all others by the number of the job, `struck` has (number, fault) of each that took effect.
+    `delivery.listeners` hear of every interrupt. `reset_ticks` is the spec's where nothing else is given.
     Without `moves` no transfer moves a byte and no worker packs one, while every tick stays as it was.
     """
 
@@ -79,10 +81,13 @@ class Device:
     inject: Injections = attrs.field(factory=dict, kw_only=True)
     faults: FaultPlan = attrs.field(default=no_faults, kw_only=True)
     moves: bool = attrs.field(default=True, kw_only=True)
-    reset_ticks: int = attrs.field(default=200_000, kw_only=True)
+    reset_ticks: int = attrs.field(
+        default=attrs.Factory(lambda self: self.spec.reset_ticks, takes_self=True), kw_only=True
+    )
     checker: Checker = attrs.field(factory=Checker, kw_only=True)
     memory: DeviceMemory = attrs.field(init=False)
     delivery: Delivery = attrs.field(init=False)
+    struck: list[tuple[int, Fault]] = attrs.field(factory=list, init=False)
     _queue: deque[Ticket] = attrs.field(factory=deque, init=False)
     _running: Ticket | None = attrs.field(default=None, init=False)
     _submitted: int = attrs.field(default=0, init=False)
@@ -107,12 +112,18 @@ class Device:
             raise HazardError(f"a grid of {submission.workers} workers")
         check = self.checker.job(self, self._submitted, self.spec.write_unit_bytes)
         ticket = Ticket(self._submitted, submission, self.now, self.env.event(), check)
-        ticket.woken.callbacks.append(lambda _: check.learned())
         self._submitted += 1
         self._queue.append(ticket)
         if self._running is None and len(self._queue) == 1:
             self._server = self.env.process(self._serve())
         return ticket.woken
+
+    def collect(self, cookie: int) -> JobStats | None:
+        """The host has read the record of that job, and so knows of its end; its JobStats, None where it knew before.
+
+        For whoever polls records: an interrupt says as much by itself.
+        """
+        return self.delivery.collect(cookie)
 
     def reset(self) -> Event:
         """Stop everything and forget every job. The event succeeds when that is confirmed, `reset_ticks` later.
@@ -132,6 +143,8 @@ class Device:
         self.checker.forget(self)
         self._queue.clear()
         self._running = self._server = None
+        assert confirmed.callbacks is not None
+        confirmed.callbacks.append(lambda _: self.delivery.written.clear())  # whoever waits looks at the records first
         confirmed.succeed()
 
     def run(self, event: Event) -> Any:
@@ -157,23 +170,33 @@ class Device:
         if self.spec.dispatch_ticks:
             yield self.env.timeout(self.spec.dispatch_ticks)
         planned = self.faults(ticket.number)
-        self.delivery.announce(ticket.submission.cookie, planned)
-        job = ticket.job = self._make_job(ticket, planned)
+
+        def strike(fault: Fault) -> None:
+            self.struck.append((ticket.number, fault))
+
+        self.delivery.announce(ticket.submission.cookie, planned, strike)
+        job = ticket.job = self._make_job(ticket, planned, strike)
         done = yield from self._enter(job, ticket.submission)
         ticket.check.end(job.launched.flying if job.launched else 0)
         stats = job_stats(job, done, ticket.tick, queued, self.now)
         audit(stats)
         record = completion.encode(Record(ticket.submission.cookie, done, job.parts["device"], job.workers))
-        self.delivery.report(ticket.submission.record_address, record, stats, ticket.woken, planned)
+        ending = Ending(ticket.submission.record_address, record, stats, ticket.woken, ticket.check.learned)
+        self.delivery.report(ending, planned, strike)
 
-    def _make_job(self, ticket: Ticket, planned: Sequence[Fault]) -> JobContext:
+    def _make_job(self, ticket: Ticket, planned: Sequence[Fault], strike: Strike) -> JobContext:
         wanted = ticket.submission.workers
         workers = self.spec.workers if wanted is None else min(wanted, self.spec.workers)
         inject = {key[1:]: what for key, what in self.inject.items() if key[0] == ticket.number}
         inject |= injections(planned)
 
+        def on_strike(kind: str, worker: int, transfer: int) -> None:
+            for fault in struck_transfer(planned, kind, worker, transfer):
+                strike(fault)
+
         def start_dma() -> Dma:
-            return Dma(self.env, self.spec, self.memory, self.seed, self.now, inject, self.trace, self.moves)
+            options = inject, self.trace, self.moves, on_strike
+            return Dma(self.env, self.spec, self.memory, self.seed, self.now, *options)
 
         probe = MemoryProbe(self.memory)
         return JobContext(b"", ticket.submission.cookie, workers, self.spec, probe, self.env, start_dma, ticket.check)

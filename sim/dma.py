@@ -42,7 +42,8 @@ class Dma:
     """The engine of one job, from its launch at tick `origin` on; all ticks inside are absolute.
 
     `inject` maps (worker, sequence) to "dma_error" (the transfer faults), "stall" (it never ends)
-    or "worker_died" (the worker dies as it asks for it). Without `moves` no byte moves and every tick stays.
+    or "worker_died" (the worker dies as it asks for it); `on_strike` gets (kind, worker, sequence) of each
+    that strikes. Without `moves` no byte moves and every tick stays.
 
     `ahead` says that a request may be made before its arrival: nothing can happen to it until then. `arbitrate` grants
     what has been requested as soon as it is certain what else there is; its caller waits before it asks for more.
@@ -56,6 +57,7 @@ class Dma:
     inject: Mapping[tuple[int, int], str]
     tracing: bool
     moves: bool = True
+    on_strike: Callable[[str, int, int], None] = lambda kind, worker, seq: None
     costs: CostTable = attrs.field(init=False)
     pools: list[Pool] = attrs.field(init=False)
     ports: list[Port] = attrs.field(init=False)
@@ -77,7 +79,9 @@ class Dma:
         self._plain = not self.inject and (not self.moves or self.spec.data_movement == "at_completion")
         issue_ticks = self.spec.dma.issue_ticks
         self._on_done = (self._complete,)
-        self._arbiter = Arbiter(self.env, self.pools, issue_ticks, self.inject, self._on_done, self._schedule)
+        self._arbiter = Arbiter(
+            self.env, self.pools, issue_ticks, self.inject, self._on_done, self._schedule, self._stalls
+        )
         self.ahead = self._plain and self.spec.dma.arbitration == "fifo"
         self.arbitrate = self._arbiter.look_ahead if self.ahead else self.arbitrate_at_end
         self._on_segment_start, self._on_segment_end = (self._segment_starts,), (self._segment_ends,)
@@ -145,6 +149,7 @@ class Dma:
     def _request(self, lane: Lane, seq: int, tick: int, fold: Fold, descriptors: tuple[Descriptor, ...]) -> None:
         plain = self._plain and not (self.moves and fold.partial_granules)
         if not plain and self.inject.get((lane.worker, seq)) == "worker_died":
+            self.on_strike("worker_died", lane.worker, seq)
             raise DeviceFault("worker_died", lane.worker)
         lane.requests += 1
         flight = lane.flying[seq] = Flight(lane, seq, lane.requests, tick, fold, descriptors)
@@ -186,6 +191,9 @@ class Dma:
                 lane.kind, flight.descriptors, flight.places, lane.scratch, granule, partial, moments
             )
             _depart(flight.movement, flight.arrival)
+
+    def _stalls(self, flight: Flight) -> None:
+        self.on_strike("stall", flight.lane.worker, flight.seq)
 
     def _schedule(self, flight: Flight) -> None:
         """Put the moments between grant and completion on the clock."""
@@ -239,6 +247,8 @@ class Dma:
         if self._halted:
             return
         lane, movement = flight.lane, flight.movement
+        if self.inject and self.inject.get((lane.worker, flight.seq)) == "dma_error":
+            self.on_strike("dma_error", lane.worker, flight.seq)
         if self.moves and lane.station.packing:
             lane.station.pack_before(flight.done)
         if movement is not None:

@@ -25,6 +25,7 @@ KINDS = {
     "stranger": "an interrupt comes for a cookie that nobody has submitted, one more than it should",
 }
 STRANGE = 1 << 63  # no host counts that far
+Strike = Callable[["Fault"], None]
 
 
 @attrs.frozen
@@ -57,3 +58,9 @@ def by_number(table: Mapping[int, Sequence[Fault]]) -> FaultPlan:
 def injections(faults: Sequence[Fault]) -> dict[tuple[int, int], str]:
     """The faults of transfers, by (worker, sequence), as the DMA engine wants them."""
     return {(fault.worker, fault.transfer): fault.kind for fault in faults if fault.kind in TRANSFER}
+
+
+def struck_transfer(faults: Sequence[Fault], kind: str, worker: int, transfer: int) -> tuple[Fault, ...]:
+    """Those of `faults` that strike when the DMA engine injects `kind` into that transfer."""
+    where = (kind, worker, transfer)
+    return tuple(fault for fault in faults if (fault.kind, fault.worker, fault.transfer) == where)

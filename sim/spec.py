@@ -121,6 +121,7 @@ class DeviceSpec:
     workers: int = knob(4, "workers", "the logical grid", "documented", low=1, high=64)
     dispatch_ticks: int = knob(100_000, "ticks", "doorbell to firmware: half of a round trip of 100 to 300 us")
     completion_ticks: int = knob(50_000, "ticks", "record to host wake: the other half")
+    reset_ticks: int = knob(200_000, "ticks", "a reset, from its request to its confirmation")
     decode_ticks: int = knob(2_000, "ticks", "the firmware validates a packet of about 512 bytes")
     kernel_load_ticks: int = knob(5_000, "ticks", "first job of a dtype; none when its handle is cached")
     launch_stagger_ticks: int = knob(50, "ticks", "between the starts of two cores")

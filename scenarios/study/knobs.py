@@ -16,7 +16,7 @@ HIGHER = {
     "dma.outstanding_bursts", "dma.wait_group", "dma.field_bits", "memory.bytes_per_tick", "compute.vector_bytes",
 }  # fmt: skip
 TIMELESS = {
-    "clock_mhz", "dispatch_ticks", "completion_ticks", "decode_ticks", "kernel_load_ticks",
+    "clock_mhz", "dispatch_ticks", "completion_ticks", "reset_ticks", "decode_ticks", "kernel_load_ticks",
     "memory.window_base", "memory.window_bytes",
 }  # fmt: skip
 

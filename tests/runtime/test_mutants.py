@@ -95,7 +95,7 @@ def late_record_retires_the_running_job(monkeypatch: pytest.MonkeyPatch) -> None
 
     def interrupt(self: Scheduler, link: Link, cookie: int) -> None:
         late = cookie in self.live and self.live[cookie].state is not State.RUNNING
-        running = [job for job in link.jobs if job.state is State.RUNNING]
+        running = [job for job in link.jobs if job.cookie != cookie]
         if not late or not running:
             return honest(self, link, cookie)
         link.jobs.remove(running[0])

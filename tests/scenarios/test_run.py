@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from tessbed.scenarios.compose import compose
+from tessbed.scenarios.folder import contents
 from tessbed.scenarios.overrides import apply
+from tessbed.scenarios.problems import ScenarioError
 from tessbed.scenarios.report import document, exit_code, table
 from tessbed.scenarios.run import Run, judge, run
 from tessbed.scenarios.toml_source import parse
+from tessbed.sim.faults import KINDS
 from tests.scenarios.texts import SMALL
 
 
@@ -116,11 +119,130 @@ def test_lost_completion() -> None:
     assert document(polled)["notices"] == {"polled": 1}
 
 
-def test_idle_fault() -> None:
-    """A fault that strikes nothing is told: silence would look like resilience."""
-    done = small("jobs.0.faults=[{ kind = 'dma_error', worker = 63 }]")
-    assert done.ok
-    assert "pack on ev74: the fault dma_error struck nothing: worker 63 made 0 transfers" in table(done)
+IDLE = {
+    "a transfer too far": ("[{kind='dma_error', transfer=9}]", "worker 0 made", ()),
+    "behind another": (
+        "[{kind='worker_died'}, {kind='dma_error', transfer=1}]",
+        "made 0 transfers",
+        ("fault=worker_died",),
+    ),
+    "no delay": ("[{kind='late'}]", "completion", ()),
+    "no interrupt to repeat": ("[{kind='lost_interrupt'}, {kind='repeated'}]", "completion", ()),
+    "nothing behind a hang": ("[{kind='stall'}, {kind='torn_record'}]", "completion", ("fault=hang",)),
+    "cut off by the reset": ("[{kind='repeated'}]", "completion", ("fault=lost", "timeout_ticks=5")),
+}
+
+
+@pytest.mark.parametrize(("faults", "text", "more"), IDLE.values(), ids=IDLE.keys())
+def test_idle_fault(faults: str, text: str, more: tuple[str, ...]) -> None:
+    """A fault that strikes nothing fails the run with exit code 1, even one that ends as expected."""
+    more = tuple(f"jobs.0.{'expect.' * what.startswith('fault')}{what}" for what in more)
+    reset = ("device.reset_ticks=9",) if "jobs.0.timeout_ticks=5" in more else ()
+    polled = ("jobs.0.timeout_ticks=900000",) if "lost_interrupt" in faults else ()
+    done = small(f"jobs.0.faults={faults}", *more, *reset, *polled)
+    kinds = [fault.kind for fault in done.scenario.jobs[0].faults]
+    assert (done.ok, exit_code(done)) == (False, 1)
+    assert [text.split()[2] for text in done.jobs[0].outcomes[1].idle] == kinds[-1:]
+    assert any(f"pack on ev74: the fault {kinds[-1]} struck nothing" in line and text in line for line in table(done))
+    assert document(done)["jobs"][0]["results"]["ev74"]["idle_faults"] == list(done.jobs[0].outcomes[1].idle)
+    assert done.jobs[1].outcomes[1].ok
+
+
+STRIKING = {
+    "dma_error": ("", "fault=dma_error"), "worker_died": ("", "fault=worker_died"), "stall": ("", "fault=hang"),
+    "lost": ("", "fault=lost", "timeout_ticks=900000"), "lost_interrupt": ("", "timeout_ticks=900000"),
+    "torn_record": ("", "fault=lost", "timeout_ticks=900000"), "late": (", ticks=7",),
+    "repeated": (", ticks=1099511627776",), "early": (", ticks=7",), "stranger": ("",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_strikes_behind_the_last_job(kind: str) -> None:
+    """Each kind of fault takes effect on the last job of a run, which goes on until all its interrupts are in."""
+    where, *more = STRIKING[kind]
+    settings = [f"jobs.1.{'expect.' * what.startswith('fault')}{what}" for what in more]
+    done = small(f"jobs.1.faults=[{{ kind = '{kind}'{where} }}]", *settings)
+    assert (done.jobs[1].outcomes[1].idle, done.ok) == ((), True)
+    noticed = {
+        "repeated": "repeated",
+        "early": "unconfirmed",
+        "stranger": "unknown",
+        "lost_interrupt": "polled",
+        "torn_record": "unconfirmed",
+    }
+    assert document(done)["notices"] == ({noticed[kind]: 1} if kind in noticed else {})
+
+
+def test_two_faults_of_one_kind_both_strike() -> None:
+    """Two interrupts too many are two, each at its own tick."""
+    done = small("jobs.1.faults=[{ kind = 'repeated', ticks = 3 }, { kind = 'repeated', ticks = 9 }]")
+    assert (done.ok, document(done)["notices"]) == (True, {"repeated": 2})
+
+
+@pytest.mark.parametrize("reset_ticks", [0, 1, 200_000, 10_000_000])
+@pytest.mark.parametrize("timeout_ticks", [1, 100, 5_000, 150_000])
+def test_a_timeout_is_a_limit(timeout_ticks: int, reset_ticks: int) -> None:
+    """Without a record at submission + timeout the job is lost at that tick, whatever a reset takes."""
+    limit = f"jobs.0.timeout_ticks={min(timeout_ticks, 100_000)}"
+    done = small(limit, f"device.reset_ticks={reset_ticks}", "jobs.0.expect.fault=lost")
+    result = document(done)["jobs"][0]["results"]["ev74"]
+    assert (done.ok, result["trouble"]["status"]) == (True, "lost")
+    assert result["job_ticks"] == min(timeout_ticks, 100_000) == sum(result["parts_ticks"].values())
+    assert done.jobs[1].outcomes[1].verified
+
+
+def test_a_record_in_place_at_the_limit_ends_the_job() -> None:
+    """From the tick of the record on a timeout finds it, with parts and transfers; at the interrupt it need not."""
+    ticks = document(small())["jobs"][0]["results"]["ev74"]["job_ticks"]
+    for limit, status, notices in (
+        (ticks - 50_001, "lost", {"late": 1}),
+        (ticks - 50_000, "", {"polled": 1}),
+        (ticks - 1, "", {"polled": 1}),
+        (ticks, "", {}),
+    ):
+        done = small(f"jobs.0.timeout_ticks={limit}")
+        result = document(done)["jobs"][0]["results"]["ev74"]
+        assert result.get("trouble", {"status": ""})["status"] == status
+        assert result["job_ticks"] == sum(result["parts_ticks"].values()) == limit
+        assert document(done)["notices"] == notices
+        assert bool(contents(done)["transfers/00-pack.csv"]) if not status else True
+
+
+UNMET = {
+    "workers": ("jobs.0.workers=1", "workers"),
+    "timeout": ("jobs.0.timeout_ticks=9", "timeout_ticks"),
+    "faults": ("jobs.0.faults=[{ kind = 'lost' }]", "faults"),
+    "expected fault": ("jobs.0.expect.fault='lost'", "expect.fault"),
+}
+
+
+@pytest.mark.parametrize(("setting", "key"), UNMET.values(), ids=UNMET.keys())
+def test_what_only_ev74_knows_is_refused_on_a65(setting: str, key: str) -> None:
+    """A setting of a device that does not run is a mistake in its place; on both backends it is none."""
+    name, _, value = setting.removeprefix("jobs.0.").partition("=")
+    line = f"{name} = {value}\n"
+    text = SMALL.replace('op = "tess"\n', f'op = "tess"\n{line}', 1)
+    at = text[: text.index(line)].count("\n") + 1
+    compose(parse(text, "f"), Path())
+    with pytest.raises(ScenarioError, match=rf"^f:{at}:\d+: jobs\[0\]\.{key}: got .* only a65 runs") as caught:
+        compose(apply(parse(text, "f"), ["jobs.*.backend=a65"]), Path())
+    assert len(caught.value.problems) == 1
+
+
+@pytest.mark.parametrize("setting", ["jobs.0.faults=[{ kind = 'lost' }]", "jobs.0.expect.fault=lost"])
+def test_faults_of_an_empty_tensor_are_refused(setting: str) -> None:
+    """Nothing is submitted, so nothing can fail."""
+    with pytest.raises(ScenarioError, match="on an empty tensor"):
+        small("jobs.0.shape=[0, 5, 4]", setting)
+
+
+def test_a_fault_of_a_worker_that_is_not_there_is_refused() -> None:
+    """A worker's number is below the job's workers."""
+    small("jobs.0.workers=2", "jobs.0.faults=[{ kind = 'dma_error', worker = 1 }]")
+    with pytest.raises(ScenarioError, match=r"faults\[0\].worker: got 2, wanted at most 1"):
+        compose(
+            apply(parse(SMALL, "f"), ["jobs.0.workers=2", "jobs.0.faults=[{ kind = 'stall', worker = 2 }]"]), Path()
+        )
 
 
 EXPECTED = [

@@ -65,7 +65,9 @@ def _device(reader: Reader, values: dict[str, Any]) -> tuple[str, DeviceSpec]:
 def _blame_device(reader: Reader, error: SpecError) -> None:
     for path, text in error.problems:
         full = ("device", *path)
-        reader.blame(full, text, reader.source.key_place(full) if text.startswith("unknown field") else None)
+        stranger = text.startswith("unknown field")
+        place = reader.source.key_place(full) if stranger else None
+        reader.blame(full, text, place, "unknown_key" if stranger else "")
 
 
 def _firmware(values: dict[str, Any]) -> FirmwareChoice:

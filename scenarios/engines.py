@@ -11,7 +11,6 @@ import attrs
 
 from tessbed.sim.stats import JobStats, TransferRecord
 
-ENGINES = ("simpy", "exact", "verify")
 MOMENTS = ("arrival", "grant", "start", "end", "done")
 
 

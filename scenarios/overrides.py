@@ -24,7 +24,8 @@ def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> S
         key, equals, text = setting.partition("=")
         place = Place(f"--set {key}")
         if not equals or not key.strip():
-            problems.append(Problem(Place("--set"), f'got "{setting}", wanted key=value, such as device.workers=8'))
+            text = f'got "{setting}", wanted key=value, such as device.workers=8'
+            problems.append(Problem(Place("--set"), text, "usage"))
             continue
         try:
             for path in _paths(values, key.strip().split(".")):

@@ -1,11 +1,24 @@
 """Problems: the mistakes of a scenario, each with its place, and the one error that carries them all."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 
 import attrs
 
+from tessbed.scenarios.printable import escaped
+from tessbed.sim.spelling import nearest_name
+
 KeyPath = tuple[str | int, ...]
+
+CODES = {
+    "syntax": "the file is no TOML",
+    "unknown_key": "a key that there is not",
+    "missing_key": "a key that must be there is not",
+    "invalid_value": "a value of another kind, or beyond its limits",
+    "no_such_file": "neither a file nor a name that ships with tessbed",
+    "unreadable": "a file that can not be read, or is no text",
+    "usage": "an option or an argument is wrong",
+}
+"""The codes of mistakes that admission does not name; its own are those of `ContractError`."""
 
 
 @attrs.frozen
@@ -27,20 +40,17 @@ class Place:
 
 @attrs.frozen
 class Problem:
-    """One mistake: its place, and one line that says what was got, what was wanted, and the nearest right thing."""
+    """One mistake: its place, and one line that says what was got, what was wanted, and the nearest right thing.
+
+    The code is a stable word for programs: that of the refusal where admission refuses, else one of CODES.
+    """
 
     place: Place
     text: str
+    code: str = "invalid_value"
 
     def __str__(self) -> str:
-        return _printable(f"{self.place}: {self.text}")
-
-
-def _printable(text: str) -> str:
-    """The text with everything escaped that could play tricks on a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+        return escaped(f"{self.place}: {self.text}")
 
 
 class ScenarioError(ValueError):
@@ -65,9 +75,7 @@ def alternatives(names: Iterable[str]) -> str:
 
 def closest(name: str, names: Iterable[str]) -> str | None:
     """The name most like `name`, if any is alike."""
-    known = {entry.casefold(): entry for entry in names}
-    found = difflib.get_close_matches(name.casefold(), known, n=1)
-    return known[found[0]] if found else None
+    return nearest_name(name, names)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -1,5 +1,6 @@
 """The reader: walks a source by the table of keys and collects every mistake, whatever its kind."""
 
+import re
 from typing import Any
 
 import attrs
@@ -8,6 +9,7 @@ from tessbed.scenarios.keys import Key, Kind
 from tessbed.scenarios.problems import KeyPath, Place, Problem, alternatives, closest, nearest, path_text
 from tessbed.scenarios.toml_source import Source
 
+ADMISSION_CODE = re.compile(r"\[([a-z0-9_]+)\]$")
 HINTED = 100
 """So many unknown keys of a table are compared with those that it has; whoever has more has another kind of file."""
 
@@ -21,12 +23,14 @@ class Reader:
     spoilt: set[KeyPath] = attrs.field(factory=set)
     around: set[KeyPath] = attrs.field(factory=set)
 
-    def blame(self, path: KeyPath, text: str, place: Place | None = None) -> None:
-        """Note a problem of the value at `path` (or at `place`, for its key)."""
+    def blame(self, path: KeyPath, text: str, place: Place | None = None, code: str = "") -> None:
+        """Note a problem of the value at `path` (or at `place`, for its key); admission's texts end in their code."""
         self.spoil(path)
         place = place or self.source.place(path)
         said = place.source in (f"--set {'.'.join(map(str, path))}", "--seed")
-        self.problems.append(Problem(place, text if said else f"{path_text(path)}: {text}"))
+        named = ADMISSION_CODE.search(text)
+        code = code or (named[1] if named else "invalid_value")
+        self.problems.append(Problem(place, text if said else f"{path_text(path)}: {text}", code))
 
     def spoil(self, path: KeyPath) -> None:
         """Note that the value at `path` is not to be used."""
@@ -53,7 +57,7 @@ class Reader:
             else:
                 found[key.name] = key.default
                 if key.required:
-                    self.blame(here, f"missing, wanted {wanted(key)}", self.source.place(path))
+                    self.blame(here, f"missing, wanted {wanted(key)}", self.source.place(path), "missing_key")
         many = [key.name for key in keys if key.many]
         return {name: value for name, value in found.items() if name in many or self.sound((*path, name))}
 
@@ -67,7 +71,8 @@ class Reader:
             absent = closest(name, left) if count < HINTED else None
             meant += [absent] if absent else []
             hint = f"; did you mean {absent}?" if absent else nearest(name, names) if count < HINTED else ""
-            self.blame(here, f"unknown key, wanted {names_of(keys)}{hint}", self.source.key_place(here))
+            place = self.source.key_place(here)
+            self.blame(here, f"unknown key, wanted {names_of(keys)}{hint}", place, "unknown_key")
         return meant
 
     def _value(self, path: KeyPath, value: Any, key: Key) -> Any:

@@ -67,12 +67,12 @@ def parse(text: str, name: str) -> Source:
         raise ScenarioError([_syntax_problem(text, name, str(error))]) from None
     except (ValueError, RecursionError) as error:
         reason = TOO_DEEP if isinstance(error, RecursionError) else str(error)
-        raise ScenarioError([Problem(Place(name, 1, 1), f"TOML that can not be read: {reason}")]) from None
+        raise ScenarioError([Problem(Place(name, 1, 1), f"TOML that can not be read: {reason}", "syntax")]) from None
     keys: dict[KeyPath, Place] = {}
     places: dict[KeyPath, Place] = {}
     for path, key, value in found:
         if len(path) > DEEPEST:
-            raise ScenarioError([Problem(Place(name, *value), f"TOML that can not be read: {TOO_DEEP}")])
+            raise ScenarioError([Problem(Place(name, *value), f"TOML that can not be read: {TOO_DEEP}", "syntax")])
         if key is not None:
             keys.setdefault(path, Place(name, *key))
         places.setdefault(path, Place(name, *value))
@@ -88,7 +88,7 @@ def _syntax_problem(text: str, name: str, message: str) -> Problem:
         lines = text.rstrip("\n").split("\n")
         place = Place(name, len(lines), len(lines[-1]) + 1)
     hint = next((words for start, words in PLAIN_WORDS.items() if reason.startswith(start)), "")
-    return Problem(place, f"TOML syntax: {reason}" + (f"; {hint}" if hint else ""))
+    return Problem(place, f"TOML syntax: {reason}" + (f"; {hint}" if hint else ""), "syntax")
 
 
 Spot = tuple[int, int]

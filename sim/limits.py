@@ -4,13 +4,13 @@ The limits of a field stand in its attrs metadata (see `spec.knob`); what severa
 stands in CROSS_CHECKS. Types are strict: true is not 1, and 16.0 is not 16.
 """
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from tessbed.sim.errors import SpecError
+from tessbed.sim.spelling import nearest_name
 
 Problem = tuple[tuple[str, ...], str]
 PAGE_BYTES = 4096
@@ -84,8 +84,8 @@ def refuse(problems: Sequence[Problem]) -> None:
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """The message for a name that does not exist, with the nearest one that does."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(names)
+    near = nearest_name(name, names)
+    hint = f"did you mean {near!r}?" if near else "known: " + ", ".join(names)
     return f"unknown {what} {name!r}; {hint}"
 
 
@@ -120,8 +120,8 @@ def _fault(field: Any, value: Any) -> str | None:
 
 
 def _near(field: Any, value: Any) -> str:
-    near = difflib.get_close_matches(str(value), field.metadata["choices"], n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = nearest_name(value, field.metadata["choices"] or ()) if isinstance(value, str) else None
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def _is_int(value: Any) -> bool:

@@ -4,7 +4,6 @@ A step that must be refused says so, with the code of the refusal; any other err
 list of steps, with their keys.
 """
 
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -29,6 +28,7 @@ from tessbed.scenarios.keys import (
 from tessbed.scenarios.model import FirmwareChoice
 from tessbed.scenarios.problems import KeyPath, ScenarioError, alternatives, nearest
 from tessbed.scenarios.reader import Reader, describe
+from tessbed.scenarios.shipped import drills
 from tessbed.scenarios.toml_source import Source, parse
 
 BYTES = integer(0, 1 << 40)
@@ -123,12 +123,6 @@ class Drill:
     firmware: FirmwareChoice
     tensors: dict[str, TensorSpec]
     steps: tuple[Step, ...]
-
-
-def drills() -> dict[str, Path]:
-    """The drills that ship, by name."""
-    folder = Path(__file__).parent / "field"
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
 def shipped() -> dict[str, Drill]:

@@ -6,12 +6,12 @@ import attrs
 
 from tessbed.scenarios.explore import choices
 from tessbed.scenarios.explore.case import Bench, Case, Ran
+from tessbed.scenarios.option_values import FEW_TRANSFERS
 from tessbed.sim.check import Checker
 from tessbed.sim.every_order import Search
 from tessbed.sim.orders import Choose, Taken
 from tessbed.sim.strands import Name
 
-FEW_TRANSFERS = 8
 """Cases of so few transfers are explored exhaustively."""
 MOST_ORDERS = 5000
 """An exhaustive search that needs more orders is told as bounded."""

@@ -194,4 +194,4 @@ def _matplotlib() -> Any:
 
 
 def _wrong(text: str) -> ScenarioError:
-    return ScenarioError([Problem(Place("--plot"), text)])
+    return ScenarioError([Problem(Place("--plot"), text, "usage")])

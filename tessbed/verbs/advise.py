@@ -1,16 +1,13 @@
 """`tessbed advise`: how many workers pay off."""
 
-import json
 from pathlib import Path
 
 import click
 
-from tessbed.scenarios.library import load
-from tessbed.scenarios.study import advise
-from tessbed.scenarios.study.measure import studied
 from tessbed.verbs.options import command as verb
-from tessbed.verbs.options import json_option, quiet_option, scenario_arguments
+from tessbed.verbs.options import json_option, print_result, quiet_option, scenario_arguments
 from tessbed.verbs.study import engine_option, plot_option, say_provenance
+from tessbed.verbs.types import Number
 
 HELP = """Print the makespan of each EV74 job of SCENARIO for every worker count, the knee of the curve, the fewest
 workers near the lower bound, and why each flat, falling or rising stretch is so."""
@@ -18,11 +15,11 @@ workers near the lower bound, and why each flat, falling or rising stretch is so
 
 @verb("advise", HELP)
 @scenario_arguments
-@click.option("--max-workers", type=click.IntRange(1, 64), default=16, show_default=True, help="The largest count.")
+@click.option("--max-workers", type=Number(1, 64), default=16, show_default=True, help="The largest count.")
 @click.option(
     "--within",
     "percent",
-    type=click.FloatRange(0, 100),
+    type=Number(0, 100, float),
     default=5.0,
     show_default=True,
     metavar="PERCENT",
@@ -44,6 +41,10 @@ def command(
     quiet: bool,
 ) -> None:
     """The advice on stdout."""
+    from tessbed.scenarios.library import load
+    from tessbed.scenarios.study import advise
+    from tessbed.scenarios.study.measure import studied
+
     scenario = studied(load(file, settings, seed))
     told = advise.document(scenario, max_workers, percent, engine)
     say_provenance(told, engine, quiet=quiet)
@@ -51,8 +52,4 @@ def command(
         from tessbed.scenarios.study.plot import advice, save
 
         save(advice(told), plot)
-    if as_json:
-        click.echo(json.dumps(told, indent=2))
-        return
-    for line in advise.lines(told):
-        click.echo(line)
+    print_result(told, lambda: advise.lines(told), as_json=as_json)

@@ -1,6 +1,5 @@
 """`tessbed bench`: the A65 rows beside plain copies and plain numpy, measured in one run."""
 
-import json
 import sys
 from contextlib import nullcontext
 from importlib.util import find_spec
@@ -9,12 +8,11 @@ from typing import Any
 
 import click
 
-from tessbed.scenarios.bench.cases import CASES
-from tessbed.scenarios.bench.report import BenchReport, format_bench, run_bench, to_mapping, write_plot
-from tessbed.verbs.exits import OK
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, quiet_option, say
+from tessbed.verbs.streams import echo_json, echo_text
 from tessbed.verbs.study import plot_option
+from tessbed.verbs.types import Number
 
 HELP = """Measure the A65 executor on this machine: checked calls and preparation, small to large, dense and strided.
 
@@ -27,27 +25,35 @@ Measurements only: the host's processor is no A65. Exit code: 0 measured, 2 inva
 
 @verb("bench", HELP)
 @click.option("--match", default="", metavar="TEXT", help="Only cases whose name contains TEXT.")
-@click.option("--rounds", type=click.IntRange(1), default=15, show_default=True, metavar="N", help="Rounds a case.")
+@click.option("--rounds", type=Number(1), default=15, show_default=True, metavar="N", help="Rounds a case.")
 @plot_option
 @json_option
 @quiet_option
-def command(match: str, rounds: int, plot: Path | None, as_json: bool, quiet: bool) -> int:
+def command(match: str, rounds: int, plot: Path | None, as_json: bool, quiet: bool) -> None:
     """The table, or the document, on stdout."""
+    from tessbed.scenarios.bench.cases import CASES
+    from tessbed.scenarios.bench.report import format_bench, to_mapping, write_plot
+
     chosen = [case.name for case in CASES if match in case.name]
     if not chosen:
-        raise click.UsageError(f"--match: got {match!r}, wanted part of a case's name such as {CASES[-1].name!r}")
+        text = f"got {match!r}, wanted part of a case's name such as {CASES[-1].name!r}"
+        raise click.BadParameter(text, param_hint="--match")
     if plot and find_spec("matplotlib") is None:
-        raise click.UsageError("--plot: needs matplotlib: pip install 'tessbed[plot]'")
+        raise click.BadParameter("needs matplotlib: pip install 'tessbed[plot]'", param_hint="--plot")
     report = _watched(len(chosen), rounds, match, quiet)
-    click.echo(json.dumps(to_mapping(report), indent=2) if as_json else format_bench(report))
+    if as_json:
+        echo_json(to_mapping(report))
+    else:
+        echo_text(format_bench(report))
     if plot:
         write_plot(report, plot)
         say(f"drawn: {plot}", quiet=quiet)
-    return OK
 
 
-def _watched(cases: int, rounds: int, match: str, quiet: bool) -> BenchReport:
-    """Measure with a progress bar, where a terminal watches."""
+def _watched(cases: int, rounds: int, match: str, quiet: bool) -> Any:
+    """The report, measured with a progress bar where a terminal watches."""
+    from tessbed.scenarios.bench.report import run_bench
+
     shown = not quiet and sys.stderr.isatty()
     bar: Any = click.progressbar(length=cases, file=sys.stderr, label="cases", show_pos=True) if shown else None
     with bar or nullcontext():

@@ -1,14 +1,7 @@
 """`tessbed bound`: how fast a job could possibly be, and what stands in the way."""
 
-import json
-
-import click
-
-from tessbed.scenarios.library import load
-from tessbed.scenarios.study import bound
-from tessbed.scenarios.study.measure import measure
 from tessbed.verbs.options import command as verb
-from tessbed.verbs.options import json_option, quiet_option, scenario_arguments
+from tessbed.verbs.options import json_option, print_result, quiet_option, scenario_arguments
 from tessbed.verbs.study import engine_option, say_provenance
 
 HELP = """Print lower bounds of the device ticks of each EV74 job of SCENARIO, the binding one, and the gap to it.
@@ -23,10 +16,10 @@ Each bound is certified: it holds for the bands that the firmware plans, whateve
 @quiet_option
 def command(file: str, settings: tuple[str, ...], seed: int | None, engine: str, as_json: bool, quiet: bool) -> None:
     """The bounds on stdout."""
+    from tessbed.scenarios.library import load
+    from tessbed.scenarios.study import bound
+    from tessbed.scenarios.study.measure import measure
+
     told = bound.document(measure(load(file, settings, seed), engine))
     say_provenance(told, engine, quiet=quiet)
-    if as_json:
-        click.echo(json.dumps(told, indent=2))
-        return
-    for line in bound.lines(told):
-        click.echo(line)
+    print_result(told, lambda: bound.lines(told), as_json=as_json)

@@ -1,6 +1,5 @@
 """The census of `tessbed verify --census`: takes it with a progress bar, and tells it as a table or JSON."""
 
-import json
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -12,8 +11,9 @@ from tessbed.scenarios.census import BITS, Bit, CensusError, Fate, benches, by_f
 from tessbed.scenarios.model import Job, Scenario
 from tessbed.scenarios.text_table import aligned
 from tessbed.verbs.exits import FAILED, OK
-from tessbed.verbs.options import colour
+from tessbed.verbs.options import echo_verdict
 from tessbed.verbs.packet_files import device_jobs
+from tessbed.verbs.streams import echo_json
 
 SCHEMA_VERSION = 1
 
@@ -27,9 +27,9 @@ def take(scenario: Scenario, *, as_json: bool, quiet: bool) -> int:
         raise click.ClickException(str(error)) from error
     good = all(bit.explained for bits in found.values() for bit in bits)
     if as_json:
-        click.echo(json.dumps(_document(scenario, found, good), indent=2))
+        echo_json(_document(scenario, found, good))
     else:
-        _print(found, good)
+        echo_verdict(_lines(found, good), good)
     return OK if good else FAILED
 
 
@@ -47,22 +47,19 @@ def _count(scenario: Scenario, *, quiet: bool) -> dict[Job, list[Bit]]:
     return found
 
 
-def _print(found: dict[Job, list[Bit]], good: bool) -> None:
+def _lines(found: dict[Job, list[Bit]], good: bool) -> list[str]:
+    lines = []
     for job, bits in found.items():
-        click.echo(f"{job.name}: what became of each flipped bit once the checksum was repaired\n")
-        for line in _table(bits):
-            click.echo(line)
-        click.echo("")
-        for bit in _unexplained(bits):
-            click.echo(
-                f"unexplained: {bit.field.name} bit {bit.number}: ends in {bit.with_old_crc} with the checksum as it"
-                f" was, in {bit.with_new_crc} with it repaired; {bit.fate.value}"
-            )
+        lines += [f"{job.name}: what became of each flipped bit once the checksum was repaired", "", *_table(bits), ""]
+        lines += [
+            f"unexplained: {bit.field.name} bit {bit.number}: ends in {bit.with_old_crc} with the checksum as it"
+            f" was, in {bit.with_new_crc} with it repaired; {bit.fate.value}"
+            for bit in _unexplained(bits)
+        ]
     total = sum(map(len, found.values()))
     failed = sum(len(_unexplained(bits)) for bits in found.values())
     verdict = f"ok: {total:,} bits, each caught by the checksum as it was, each explained with it repaired"
-    verdict = verdict if good else f"FAILED: {failed:,} of {total:,} bits unexplained"
-    click.echo(click.style(verdict, fg="green" if good else "red", bold=True) if colour() else verdict)
+    return [*lines, verdict if good else f"FAILED: {failed:,} of {total:,} bits unexplained"]
 
 
 def _table(bits: Sequence[Bit]) -> list[str]:

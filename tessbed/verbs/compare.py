@@ -1,24 +1,22 @@
 """`tessbed compare`: which terms make the difference between two runs."""
 
-import json
-
 import click
 
-from tessbed.scenarios.study import compare
 from tessbed.verbs.options import command as verb
-from tessbed.verbs.options import json_option, quiet_option, say
+from tessbed.verbs.options import json_option, print_result, quiet_option, say, settings_option
 from tessbed.verbs.study import engine_option, say_provenance
+from tessbed.verbs.types import SCENARIO, Number
 
 HELP = """Compare RUN1 with RUN2, each a run folder (`tessbed run -o`) or a scenario: which terms of the accounts of
 the EV74 jobs make the difference. They sum to it. --set applies to both, --set2 to RUN2 alone."""
 
 
 @verb("compare", HELP)
-@click.argument("run1")
-@click.argument("run2")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of both. Can be repeated.")
-@click.option("--set2", multiple=True, metavar="KEY=VALUE", help="Override a key of RUN2. Can be repeated.")
-@click.option("--top", type=click.IntRange(1), default=12, show_default=True, help="Show so many terms of a job.")
+@click.argument("run1", type=SCENARIO)
+@click.argument("run2", type=SCENARIO)
+@settings_option("Override a key of both.")
+@settings_option("Override a key of RUN2.", "--set2")
+@click.option("--top", type=Number(1), default=12, show_default=True, help="Show so many terms of a job.")
 @engine_option
 @json_option
 @quiet_option
@@ -33,6 +31,8 @@ def command(
     quiet: bool,
 ) -> None:
     """The comparison on stdout."""
+    from tessbed.scenarios.study import compare
+
     before = compare.opened(run1, settings, engine)
     after = compare.opened(run2, (*settings, *set2), engine)
     told = compare.document((run1, run2), before, after)
@@ -41,8 +41,4 @@ def command(
         text = None if changed else compare.stale(told[side]["run"], measured)
         if text:
             say(text, quiet=quiet)
-    if as_json:
-        click.echo(json.dumps(told, indent=2))
-        return
-    for line in compare.lines(told, top):
-        click.echo(line)
+    print_result(told, lambda: compare.lines(told, top), as_json=as_json)

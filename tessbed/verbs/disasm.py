@@ -1,15 +1,13 @@
 """`tessbed disasm`: packets, field by field."""
 
-import json
-
 import click
 
-from tessbed.kernels.ev74.disasm import disassemble
-from tessbed.kernels.ev74.fields import FIELDS
-from tessbed.kernels.ev74.packet import read
+from tessbed.verbs.diagnostics import PartlyInvalid
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option
-from tessbed.verbs.packet_files import fault, read_packet
+from tessbed.verbs.packet_files import fault, readable
+from tessbed.verbs.streams import echo, echo_json
+from tessbed.verbs.types import PACKET
 
 HELP = """Show PACKET files (- for standard input) field by field: offset, bytes, field, value, meaning.
 
@@ -17,20 +15,34 @@ Shows invalid packets too, with the fault and a ! at each row in error. `tessbed
 
 
 @verb("disasm", HELP)
-@click.argument("packets", metavar="PACKET...", nargs=-1, required=True)
+@click.argument("packets", metavar="PACKET...", nargs=-1, required=True, type=PACKET)
 @json_option
 def command(packets: tuple[str, ...], as_json: bool) -> None:
-    """The listings on stdout."""
-    contents = [(name, read_packet(name)) for name in packets]
+    """The listings on stdout. Raises PartlyInvalid for files that can not be read, once the others are shown."""
+    contents, problems = readable(packets)
+    documents = [_document(name, raw) for name, raw in contents] if as_json else []
+    if not as_json:
+        _print(contents, titled=len(packets) > 1)
+    if problems:
+        raise PartlyInvalid(problems, {"packets": documents})
     if as_json:
-        click.echo(json.dumps([_document(name, raw) for name, raw in contents], indent=2))
-        return
+        echo_json(documents)
+
+
+def _print(contents: list[tuple[str, bytes]], *, titled: bool) -> None:
+    from tessbed.kernels.ev74.disasm import disassemble
+
     for index, (name, raw) in enumerate(contents):
-        title = f"{name}: " if len(contents) > 1 else ""
-        click.echo(f"{chr(10) if index else ''}{title}{disassemble(raw)}", nl=False)
+        if index:
+            echo()
+        first, *lines = disassemble(raw).removesuffix("\n").split("\n")
+        echo(f"{name}: {first}" if titled else first, *lines)
 
 
 def _document(name: str, raw: bytes) -> dict[str, object]:
+    from tessbed.kernels.ev74.fields import FIELDS
+    from tessbed.kernels.ev74.packet import read
+
     return {
         "packet": name,
         "bytes": len(raw),

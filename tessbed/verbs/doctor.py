@@ -2,22 +2,14 @@
 
 import importlib.metadata
 import importlib.util
-import json
 import os
 import platform
 import sys
 from typing import Any
 
-import click
-
 from tessbed import __version__
-from tessbed.kernels.a65.engine import VARIABLE, report
-from tessbed.kernels.ev74.fields import VERSION_MAJOR, VERSION_MINOR
-from tessbed.sim import exact, native
-from tessbed.sim.spec import preset_names
-from tessbed.verbs.exits import OK
 from tessbed.verbs.options import command as verb
-from tessbed.verbs.options import json_option
+from tessbed.verbs.options import json_option, print_result
 
 NEEDED = ("numpy", "simpy", "attrs", "click", "tree-sitter", "tree-sitter-toml")
 EXTRAS = {  # module: (the extra that brings it, what it is for)
@@ -35,15 +27,19 @@ Exit code: 0; 2 where TESSBED_ROWS or TESSBED_EXACT asks for what is not there."
 
 @verb("doctor", HELP)
 @json_option
-def command(as_json: bool) -> int:
+def command(as_json: bool) -> None:
     """The findings on stdout."""
     found = findings()
-    click.echo(json.dumps(found, indent=2) if as_json else _told(found))
-    return OK
+    print_result(found, lambda: _lines(found), as_json=as_json)
 
 
 def findings() -> dict[str, Any]:
     """What `--json` prints. Raises ContractError or EngineError for what was asked for and is not there."""
+    from tessbed.kernels.a65.engine import VARIABLE, report
+    from tessbed.kernels.ev74.fields import VERSION_MAJOR, VERSION_MINOR
+    from tessbed.sim import exact, native
+    from tessbed.sim.spec import preset_names
+
     rows = report()
     return {
         "schema_version": 1,
@@ -69,7 +65,10 @@ def findings() -> dict[str, Any]:
     }
 
 
-def _told(found: dict[str, Any]) -> str:
+def _lines(found: dict[str, Any]) -> list[str]:
+    from tessbed.kernels.a65.engine import VARIABLE
+    from tessbed.sim import exact
+
     rows, engine = found["a65_rows"], found["exact_engine"]
     lines = [
         f"tessbed   {found['tessbed']}, on Python {found['python']}, {found['platform']}",
@@ -84,7 +83,7 @@ def _told(found: dict[str, Any]) -> str:
     for module, (extra, purpose) in EXTRAS.items():
         state = "there" if found["extras"][module] else f"not installed, pip install 'tessbed[{extra}]'"
         lines.append(f"extra     {module}: {state}; {purpose}")
-    return "\n".join(lines)
+    return lines
 
 
 def _asked(part: dict[str, Any], variable: str) -> str:

@@ -1,19 +1,19 @@
 """`tessbed drill`: a mistake from the field, made again on purpose, with what a user is told."""
 
-import json
+import tomllib
 from pathlib import Path
 
 import click
 
-from tessbed.scenarios.drills.format import compose_drill, drills, shipped
-from tessbed.scenarios.drills.stage import Stage
-from tessbed.scenarios.library import read_text
 from tessbed.scenarios.problems import Place, Problem, ScenarioError, nearest
+from tessbed.scenarios.shipped import drills
 from tessbed.scenarios.text_table import aligned
-from tessbed.scenarios.toml_source import parse
+from tessbed.scenarios.texts import is_text, read_text
 from tessbed.verbs.exits import FAILED, OK
 from tessbed.verbs.options import command as verb
-from tessbed.verbs.options import json_option
+from tessbed.verbs.options import json_option, print_result
+from tessbed.verbs.streams import echo, echo_json
+from tessbed.verbs.types import DRILL
 
 HELP = """Make a mistake from the field again and read the diagnosis. Without DRILL, list the drills that ship.
 
@@ -23,12 +23,16 @@ Exit code: 0 everything was refused or right as the drill says, 1 not, 2 invalid
 
 
 @verb("drill", HELP)
-@click.argument("drill", required=False)
+@click.argument("drill", required=False, type=DRILL)
 @json_option
 def command(drill: str | None, as_json: bool) -> int:
     """The drill's steps on stdout; returns the exit code."""
     if drill is None:
         return _list(as_json)
+    from tessbed.scenarios.drills.format import compose_drill
+    from tessbed.scenarios.drills.stage import Stage
+    from tessbed.scenarios.toml_source import parse
+
     path = _find(drill)
     script = compose_drill(parse(read_text(path, drill), drill if path == Path(drill) else str(path)))
     told = Stage(script).run()
@@ -36,9 +40,10 @@ def command(drill: str | None, as_json: bool) -> int:
     if as_json:
         steps = [{"step": step.number, "does": step.words, "told": step.result, "ok": step.ok} for step in told]
         document = {"schema_version": 1, "name": script.name, "verdict": "ok" if ok else "failed", "steps": steps}
-        click.echo(json.dumps(document, indent=2))
+        echo_json(document)
     else:
-        click.echo("\n".join(transcript(script.name, script.about, [str(step) for step in told], ok)))
+        words = [line for step in told for line in str(step).split("\n")]
+        echo(*transcript(script.name, script.about, words, ok))
     return OK if ok else FAILED
 
 
@@ -49,23 +54,26 @@ def transcript(name: str, about: str, steps: list[str], ok: bool) -> list[str]:
 
 
 def _list(as_json: bool) -> int:
-    if as_json:
-        click.echo(json.dumps([{"drill": name, "about": drill.about} for name, drill in shipped().items()], indent=2))
-    else:
-        click.echo("\n".join(table()))
+    print_result(entries(), table, as_json=as_json)
     return OK
+
+
+def entries() -> list[dict[str, str]]:
+    """The drills that ship: name and lesson. Nothing else of them is read."""
+    texts = {name: tomllib.loads(path.read_text(encoding="utf-8")) for name, path in drills().items()}
+    return [{"drill": name, "about": values["about"]} for name, values in texts.items()]
 
 
 def table() -> list[str]:
     """The drills that ship, one a line."""
-    return aligned(("drill", "about"), [(name, drill.about) for name, drill in shipped().items()])
+    return aligned(("drill", "about"), [(entry["drill"], entry["about"]) for entry in entries()])
 
 
 def _find(name: str) -> Path:
     path, known = Path(name), drills()
-    if path.is_file():
+    if is_text(name):
         return path
     if name not in known:
         text = f"no such file, and no drill of that name{nearest(path.stem, known) or '; `tessbed drill` lists them'}"
-        raise ScenarioError([Problem(Place(name), text)])
+        raise ScenarioError([Problem(Place(name), text, "no_such_file")])
     return known[name]

@@ -1,19 +1,23 @@
-"""Exits: runs one verb and turns whatever ends it into an exit code and words for a person.
+"""Exits: runs one command line and turns whatever ends it into an exit code and words for a person.
 
 0 ok; 1 a check failed; 2 usage or invalid input; 3 a simulated fault, loss or hang that nobody expected; 4 a hazard or
-a lifetime violation; 70 tessbed itself failed, which is no verdict; 130 interrupted; 141 the reader of our output went
-away.
+a lifetime violation; 70 tessbed itself failed, which is no verdict; 74 our output can not be written; 130 interrupted;
+141 the reader of our output went away.
 """
 
 import os
 import sys
 import traceback
-from importlib import import_module
 from typing import Any
 
 import click
 
-OK, FAILED, INVALID, FAULT, HAZARD, BUG, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 4, 70, 130, 141
+from tessbed.verbs import group, interrupts
+from tessbed.verbs.streams import Door, OutputError, ReaderGone, doors, echo, echo_json, echo_text
+
+OK, FAILED, INVALID, FAULT, HAZARD, BUG, UNWRITTEN, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 4, 70, 74, 130, 141
+COMPLETE = "_TESSBED_COMPLETE"
+"""The environment variable in which a shell asks for completions; its name is Click's."""
 
 # Errors that reach a person, by name: naming their modules here would import them all for every verb.
 CODES = {
@@ -28,6 +32,7 @@ CODES = {
     "GraphError": INVALID,
     "CapabilityError": INVALID,
     "CensusError": INVALID,
+    "ClickException": INVALID,
     "MemoryError": INVALID,
     "OSError": INVALID,
     "JobFault": FAULT,
@@ -40,39 +45,71 @@ CODES = {
     "LifetimeError": HAZARD,
     "CoherencyError": HAZARD,
     "StateError": HAZARD,
+    "OutputError": UNWRITTEN,
+    "ReaderGone": BROKEN_PIPE,
 }
 
-OUR_BUG = "error: tessbed itself failed, as told above: a bug of ours, and no verdict on what it was asked about"
+OUR_BUG = "tessbed itself failed, as shown above: a bug of ours, and no verdict on what it was asked about"
 
 
-def call(module: str, name: str, arguments: list[str]) -> int:
-    """Run the `command` of a verb's module; returns the exit code. Any error that is not in CODES is a bug of ours."""
-    try:
-        command: click.Command = import_module(module).command
-        # Not command.main: it has its own ideas of pipes and interrupts.
-        with command.make_context(name, arguments) as context:
-            outcome: Any = command.invoke(context)
-        if sys.stdout:  # None where the caller closed it
+def run(arguments: list[str]) -> int:
+    """Run a command line; returns the exit code."""
+    with doors() as out:
+        try:
+            code = _ended(arguments)
             sys.stdout.flush()
+        except (ReaderGone, OutputError):
+            code = BROKEN_PIPE
+        return _unwritten(out, code)
+
+
+def _unwritten(out: Door, code: int) -> int:
+    """The exit code, once it is known whether all output was written."""
+    if isinstance(out.lost, OutputError) and code != INTERRUPTED:
+        echo(f"standard output: can not be written: {out.lost}", err=True)
+        return UNWRITTEN
+    return BROKEN_PIPE if out.lost else code
+
+
+def _ended(arguments: list[str]) -> int:
+    """Run the verb. Any error that is not in CODES is a bug of ours."""
+    try:
+        if COMPLETE in os.environ:
+            from tessbed.verbs.shells import complete
+
+            return complete(os.environ[COMPLETE])
+        # Not group.main: it has its own ideas of pipes and interrupts.
+        with group.context_of(arguments) as context:
+            outcome: Any = group.group.invoke(context)
         return outcome if isinstance(outcome, int) else OK
     except click.exceptions.Exit as error:
         return error.exit_code
-    except click.ClickException as error:
-        error.show()
-        return INVALID
     except (KeyboardInterrupt, click.Abort):
-        print("interrupted", file=sys.stderr)
+        interrupts.leave_at_once()
+        echo("interrupted", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        # Python flushes stdout once more at exit: give it somewhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+    except (ReaderGone, OutputError):
+        raise
     except Exception as error:
-        code = code_of(error)
-        if code is None:
-            traceback.print_exception(error)
-        print(words(error) if code else OUR_BUG, file=sys.stderr)
-        return code or BUG
+        return _refused(error, arguments)
+
+
+def _refused(error: Exception, arguments: list[str]) -> int:
+    """Report an error; returns its exit code."""
+    code = code_of(error)
+    if code is None:
+        echo_text("".join(traceback.format_exception(error)), err=True)
+        echo(f"{command_of(arguments)}: {OUR_BUG}", err=True)
+        return BUG
+    from tessbed.verbs.diagnostics import diagnostics, document, sarif
+
+    found = diagnostics(error, command_of(arguments))
+    for one in found:
+        echo(*str(one).split("\n"), err=True)
+    form = form_of(arguments)
+    if code == INVALID and form:
+        echo_json(sarif(found) if form == "sarif" else document(found, getattr(error, "results", {})))
+    return code
 
 
 def code_of(error: Exception) -> int | None:
@@ -80,10 +117,16 @@ def code_of(error: Exception) -> int | None:
     return next((CODES[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in CODES), None)
 
 
-def words(error: Exception) -> str:
-    """The error as lines for a person; the lines of a ScenarioError begin with their places."""
-    if hasattr(error, "problems"):
-        return str(error)
-    if isinstance(error, OSError) and error.strerror:
-        return f"error: {error.filename}: {error.strerror}" if error.filename else f"error: {error.strerror}"
-    return f"error: {str(error) or type(error).__name__}"
+def command_of(arguments: list[str]) -> str:
+    """The command as messages call it."""
+    verb = next((word for word in arguments[:1] if word in group.VERBS), "")
+    return f"{group.PROGRAM} {verb}".rstrip()
+
+
+def form_of(arguments: list[str]) -> str:
+    """The form of the document that the command line asks for, even one with mistakes: json, sarif, or none."""
+    words = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    pairs = [f"{word} {after}".replace("=", " ") for word, after in zip(words, [*words[1:], ""], strict=True)]
+    if any(pair.split()[:2] == ["--format", "sarif"] for pair in pairs):
+        return "sarif"
+    return "json" if "--json" in words or any(p.split()[:2] == ["--format", "json"] for p in pairs) else ""

@@ -1,16 +1,13 @@
 """`tessbed explain`: where every tick of the makespan went."""
 
-import json
 from pathlib import Path
 
 import click
 
-from tessbed.scenarios.library import load
-from tessbed.scenarios.study import explain
-from tessbed.scenarios.study.measure import measure
 from tessbed.verbs.options import command as verb
-from tessbed.verbs.options import json_option, quiet_option, scenario_arguments
+from tessbed.verbs.options import json_option, print_result, quiet_option, scenario_arguments
 from tessbed.verbs.study import engine_option, plot_option, say_provenance
+from tessbed.verbs.types import Number
 
 HELP = """Tell where every tick of each EV74 job of SCENARIO went: the resource, the reason, the class of tiles.
 
@@ -19,7 +16,7 @@ The ticks sum exactly to the makespan. An account of this run, not a prediction 
 
 @verb("explain", HELP)
 @scenario_arguments
-@click.option("--top", type=click.IntRange(1), default=12, show_default=True, help="Show so many terms of a job.")
+@click.option("--top", type=Number(1), default=12, show_default=True, help="Show so many terms of a job.")
 @engine_option
 @plot_option
 @json_option
@@ -35,14 +32,14 @@ def command(
     quiet: bool,
 ) -> None:
     """The account on stdout."""
+    from tessbed.scenarios.library import load
+    from tessbed.scenarios.study import explain
+    from tessbed.scenarios.study.measure import measure
+
     told = explain.document(measure(load(file, settings, seed), engine))
     say_provenance(told, engine, quiet=quiet)
     if plot is not None:
         from tessbed.scenarios.study.plot import account, save
 
         save(account(told), plot)
-    if as_json:
-        click.echo(json.dumps(told, indent=2))
-        return
-    for line in explain.lines(told, top):
-        click.echo(line)
+    print_result(told, lambda: explain.lines(told, top), as_json=as_json)

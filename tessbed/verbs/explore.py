@@ -1,23 +1,22 @@
 """`tessbed explore`: runs EV74 jobs in many legal orders, or in all of them, and shrinks what goes wrong."""
 
-import json
 import sys
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tessbed.scenarios.explore import choices, report, token
-from tessbed.scenarios.explore.case import Bench, Case
-from tessbed.scenarios.explore.report import Explored
-from tessbed.scenarios.explore.search import FEW_TRANSFERS, Heard, explore, told
-from tessbed.scenarios.explore.shrink import shrink
-from tessbed.scenarios.library import load
-from tessbed.scenarios.model import Job, Scenario
-from tessbed.sim.check import Checker
+from tessbed.scenarios.option_values import FEW_TRANSFERS
 from tessbed.verbs.exits import FAILED, HAZARD, OK
-from tessbed.verbs.options import colour, json_option, optional_scenario_arguments, quiet_option
 from tessbed.verbs.options import command as verb
+from tessbed.verbs.options import echo_verdict, json_option, optional_scenario_arguments, quiet_option
+from tessbed.verbs.streams import echo_json
+from tessbed.verbs.types import Number
+
+if TYPE_CHECKING:
+    from tessbed.scenarios.explore.report import Explored
+    from tessbed.scenarios.explore.search import Heard
+    from tessbed.scenarios.model import Job, Scenario
 
 HELP = f"""Run SCENARIO's EV74 jobs in many legal orders of arrival, completion and data movement.
 
@@ -31,7 +30,7 @@ itself failed."""
 
 @verb("explore", HELP)
 @optional_scenario_arguments
-@click.option("--orders", type=click.IntRange(1), default=200, show_default=True, metavar="N", help="Orders a job.")
+@click.option("--orders", type=Number(1), default=200, show_default=True, metavar="N", help="Orders a job.")
 @click.option("--replay", "token_text", metavar="TOKEN", help="Run the order of a token, and nothing else.")
 @json_option
 @quiet_option
@@ -49,19 +48,22 @@ def command(
         return _replay(token_text, as_json)
     if file is None:
         raise click.UsageError("missing SCENARIO: a path, or a name that `tessbed list` shows; or --replay TOKEN")
+    from tessbed.scenarios.explore import report
+    from tessbed.scenarios.library import load
+
     scenario = load(file, settings, seed)
     jobs = [job for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty]
     if not jobs:
         raise click.UsageError(f"{file} has no job for EV74 that moves a byte")
     explored = _watched(scenario, jobs, orders, quiet or as_json)
     if as_json:
-        click.echo(json.dumps(report.document(scenario.name, explored), indent=2))
+        echo_json(report.document(scenario.name, explored))
     else:
-        _print(report.lines(scenario.name, explored), report.ok(explored))
+        echo_verdict(report.lines(scenario.name, explored), report.ok(explored))
     return OK if report.ok(explored) else HAZARD if report.unsafe(explored) else FAILED
 
 
-def _watched(scenario: Scenario, jobs: list[Job], orders: int, quiet: bool) -> list[Explored]:
+def _watched(scenario: "Scenario", jobs: "list[Job]", orders: int, quiet: bool) -> "list[Explored]":
     """Explore with a progress bar, where a terminal watches."""
     shown = not quiet and sys.stderr.isatty()
     bar: Any = click.progressbar(length=orders * len(jobs), file=sys.stderr, label="orders") if shown else None
@@ -69,20 +71,23 @@ def _watched(scenario: Scenario, jobs: list[Job], orders: int, quiet: bool) -> l
         return [_explored(scenario, job, orders, (lambda: bar.update(1)) if bar else (lambda: None)) for job in jobs]
 
 
-def _explored(scenario: Scenario, job: Job, orders: int, heard: Heard) -> Explored:
+def _explored(scenario: "Scenario", job: "Job", orders: int, heard: "Heard") -> "Explored":
+    from tessbed.scenarios.explore.case import Case
+    from tessbed.scenarios.explore.report import Explored
+    from tessbed.scenarios.explore.search import explore
+    from tessbed.scenarios.explore.shrink import shrink
+
     found = explore(Case.of(job, scenario.device), orders, scenario.seed, heard)
     return Explored(job.name, found, None if found.ok else shrink(found, scenario.seed))
 
 
-def _print(lines: list[str], fine: bool) -> None:
-    *body, verdict = lines
-    for line in body:
-        click.echo(line)
-    click.echo(click.style(verdict, fg="green" if fine else "red", bold=True) if colour() else verdict)
-
-
 def _replay(text: str, as_json: bool) -> int:
     """Run the order of a token."""
+    from tessbed.scenarios.explore import choices, report, token
+    from tessbed.scenarios.explore.case import Bench
+    from tessbed.scenarios.explore.search import told
+    from tessbed.sim.check import Checker
+
     try:
         case, order = token.decode(text)
     except ValueError as error:
@@ -100,8 +105,8 @@ def _replay(text: str, as_json: bool) -> int:
         outcome = {"order": fingerprint, "what": what, "findings": list(ran.findings)}
         verdict = "ok" if fine else "failed"
         head = {"schema_version": report.SCHEMA_VERSION, "verdict": verdict, "job": report.case_words(case)}
-        click.echo(json.dumps({**head, **outcome}, indent=2))
+        echo_json({**head, **outcome})
     else:
         told_lines = [report.case_words(case), *ran.findings, f"order {fingerprint}: {what}"]
-        _print([*told_lines, "ok" if fine else "failed"], fine)
+        echo_verdict([*told_lines, "ok" if fine else "failed"], fine)
     return OK if fine else HAZARD

@@ -1,16 +1,15 @@
 """`tessbed list`: the catalogue, one scenario a line, and the drills."""
 
-import json
+from typing import TYPE_CHECKING
 
-import click
-
-from tessbed.scenarios.drills.format import shipped
-from tessbed.scenarios.library import catalogue, load
-from tessbed.scenarios.model import Scenario
+from tessbed.scenarios.shipped import catalogue
 from tessbed.scenarios.text_table import aligned
 from tessbed.verbs import drill
 from tessbed.verbs.options import command as verb
-from tessbed.verbs.options import json_option
+from tessbed.verbs.options import json_option, print_result
+
+if TYPE_CHECKING:
+    from tessbed.scenarios.model import Scenario
 
 HELP = "List what ships with tessbed: scenarios, for `tessbed run NAME`, and drills, for `tessbed drill NAME`."
 
@@ -19,31 +18,33 @@ HELP = "List what ships with tessbed: scenarios, for `tessbed run NAME`, and dri
 @json_option
 def command(as_json: bool) -> None:
     """The catalogue and the drills on stdout."""
+    from tessbed.scenarios.library import load
+
     scenarios = {name: load(str(path)) for name, path in catalogue().items()}
-    if as_json:
-        click.echo(json.dumps(_document(scenarios), indent=2))
-        return
+    print_result(_document(scenarios), lambda: _lines(scenarios), as_json=as_json)
+
+
+def _lines(scenarios: "dict[str, Scenario]") -> list[str]:
     rows = [_row(name, scenario) for name, scenario in scenarios.items()]
-    table = aligned(("scenario", "jobs", "bytes", "about"), rows, numbers=(1, 2))
-    click.echo("\n".join([*table, "", *drill.table()]))
+    return [*aligned(("scenario", "jobs", "bytes", "about"), rows, numbers=(1, 2)), "", *drill.table()]
 
 
-def _document(scenarios: dict[str, Scenario]) -> dict[str, object]:
+def _document(scenarios: "dict[str, Scenario]") -> dict[str, object]:
     return {
         "schema_version": 1,
         "scenarios": [_summary(name, scenario) for name, scenario in scenarios.items()],
-        "drills": [{"drill": name, "about": script.about} for name, script in shipped().items()],
+        "drills": drill.entries(),
     }
 
 
-def _row(name: str, scenario: Scenario) -> tuple[str, ...]:
+def _row(name: str, scenario: "Scenario") -> tuple[str, ...]:
     return name, str(len(scenario.jobs)), f"{_total_bytes(scenario):,}", scenario.about
 
 
-def _summary(name: str, scenario: Scenario) -> dict[str, object]:
+def _summary(name: str, scenario: "Scenario") -> dict[str, object]:
     jobs = [job.name for job in scenario.jobs]
     return {"scenario": name, "about": scenario.about, "jobs": jobs, "bytes": _total_bytes(scenario)}
 
 
-def _total_bytes(scenario: Scenario) -> int:
+def _total_bytes(scenario: "Scenario") -> int:
     return sum(job.plan.input.required_bytes + job.plan.output.required_bytes for job in scenario.jobs)

@@ -1,21 +1,22 @@
 """`tessbed run`: runs a scenario on its backends and checks every byte."""
 
-import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tessbed.scenarios.engines import ENGINES
-from tessbed.scenarios.library import load
-from tessbed.scenarios.model import Job, Scenario
-from tessbed.scenarios.report import document, exit_code, table
-from tessbed.scenarios.run import Run, run
-from tessbed.verbs.options import colour, json_option, quiet_option, say, scenario_arguments
+from tessbed.scenarios.option_values import ENGINES
 from tessbed.verbs.options import command as verb
+from tessbed.verbs.options import echo_verdict, json_option, quiet_option, say, scenario_arguments
+from tessbed.verbs.streams import echo_json
+from tessbed.verbs.types import OneOf
+
+if TYPE_CHECKING:
+    from tessbed.scenarios.model import Job, Scenario
+    from tessbed.scenarios.run import Run
 
 HELP = """Run SCENARIO (a file, or a name that `tessbed list` shows) and check every byte with an independent oracle.
 
@@ -27,7 +28,7 @@ Exit code: 0 ok, 1 a check failed, 2 invalid input, 3 a device fault or hang, 4 
 @click.option("-o", "--output", metavar="DIR", type=click.Path(path_type=Path), help="Write the run folder.")
 @click.option(
     "--engine",
-    type=click.Choice(ENGINES),
+    type=OneOf(ENGINES),
     default="simpy",
     show_default=True,
     help="What times the EV74: events that move every byte, an exact recurrence that moves none, or both, compared.",
@@ -44,6 +45,9 @@ def command(
     quiet: bool,
 ) -> int:
     """The run's document or table on stdout; returns the exit code."""
+    from tessbed.scenarios.library import load
+    from tessbed.scenarios.report import document, exit_code, table
+
     scenario = load(file, settings, seed)
     folder = None
     if output is not None:
@@ -58,19 +62,24 @@ def command(
     if folder is not None:
         folder.write(done, perf_counter() - began)
         say(f"wrote {output}", quiet=quiet)
-    _print(done, as_json)
+    if as_json:
+        echo_json(document(done))
+    else:
+        echo_verdict(table(done), done.ok)
     return exit_code(done)
 
 
-def _watched(scenario: Scenario, engine: str, *, trace: bool, quiet: bool) -> Run:
+def _watched(scenario: "Scenario", engine: str, *, trace: bool, quiet: bool) -> "Run":
     """Run with a progress bar, where a terminal watches and there is something to wait for."""
+    from tessbed.scenarios.run import run
+
     steps = sum(len(job.backends) for job in scenario.jobs)
     shown = not quiet and steps > 1 and sys.stderr.isatty()
     bar: Any = click.progressbar(length=steps, file=sys.stderr, item_show_func=_label) if shown else None
     with bar or nullcontext():
         begun = 0
 
-        def progress(job: Job, backend: str) -> None:
+        def progress(job: "Job", backend: str) -> None:
             nonlocal begun
             if bar:
                 bar.update(min(begun, 1), f"{job.name} on {backend}")
@@ -81,13 +90,3 @@ def _watched(scenario: Scenario, engine: str, *, trace: bool, quiet: bool) -> Ru
 
 def _label(item: Any) -> str | None:
     return item
-
-
-def _print(done: Run, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(document(done), indent=2))
-        return
-    *lines, verdict = table(done)
-    for line in lines:
-        click.echo(line)
-    click.echo(click.style(verdict, fg="green" if done.ok else "red", bold=True) if colour() else verdict)

@@ -1,22 +1,16 @@
 """`tessbed search`: the best configuration of a space that is too large to sweep."""
 
-import json
 from contextlib import closing
 from pathlib import Path
 
 import click
 
-from tessbed.scenarios.library import find
-from tessbed.scenarios.study.search import report
-from tessbed.scenarios.study.search.sampler import SAMPLERS, sampler
-from tessbed.scenarios.study.search.search import OBJECTIVES, Memory, search
-from tessbed.scenarios.study.sweep import space, table
-from tessbed.scenarios.study.sweep.resolve import Resolver, check_alone
-from tessbed.scenarios.study.sweep.sweep import open_store
+from tessbed.scenarios.option_values import OBJECTIVES, SAMPLERS
 from tessbed.verbs.exits import FAILED, OK
 from tessbed.verbs.options import command as verb
-from tessbed.verbs.options import json_option, quiet_option, say
+from tessbed.verbs.options import json_option, print_result, quiet_option, say, settings_option
 from tessbed.verbs.study import db_option, engine_option, out_option, plot_option, say_provenance, watched
+from tessbed.verbs.types import SCENARIO, VARIED, Number, OneOf
 
 HELP = """Search the combinations of the keys of --over for the one with the fewest ticks of the EV74 jobs of SCENARIO.
 
@@ -27,23 +21,25 @@ Exit code: 0 ok, 1 no configuration has a result, 2 invalid input."""
 
 
 @verb("search", HELP)
-@click.argument("file", metavar="SCENARIO")
-@click.option("--over", "varied", multiple=True, required=True, metavar="KEY=VALUES", help="A key and its values.")
+@click.argument("file", metavar="SCENARIO", type=SCENARIO)
 @click.option(
-    "--minimise", "--minimize", type=click.Choice(list(OBJECTIVES)), default="ticks", show_default=True,
+    "--over", "varied", type=VARIED, multiple=True, required=True, metavar="KEY=VALUES", help="A key and its values."
+)
+@click.option(
+    "--minimise", "--minimize", type=OneOf(list(OBJECTIVES)), default="ticks", show_default=True,
     help="Device ticks of all jobs, or job ticks, which count dispatch and completion, too.",
 )  # fmt: skip
-@click.option("--trials", type=click.IntRange(1), default=100, show_default=True, metavar="N", help="Try so many.")
+@click.option("--trials", type=Number(1), default=100, show_default=True, metavar="N", help="Try so many.")
 @click.option(
-    "--sampler", "chosen", type=click.Choice(SAMPLERS), default="tpe", show_default=True,
+    "--sampler", "chosen", type=OneOf(SAMPLERS), default="tpe", show_default=True,
     help="Who proposes: tpe and genetic learn (they need Optuna), random draws, grid goes in order.",
 )  # fmt: skip
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the sampler.")
+@click.option("--seed", type=Number(0, 2**32 - 1), default=0, show_default=True, help="Of the sampler.")
 @click.option(
-    "--within", type=click.FloatRange(0), metavar="PERCENT",
+    "--within", type=Number(0, kind=float), metavar="PERCENT",
     help="Also name the cheapest one so near the best: its first key has the earliest value, then the second, ...",
 )  # fmt: skip
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key in every trial.")
+@settings_option("Override a key in every trial.")
 @db_option
 @out_option
 @engine_option
@@ -67,6 +63,14 @@ def command(
     quiet: bool,
 ) -> int:
     """The best configuration on stdout; returns the exit code."""
+    from tessbed.scenarios.library import find
+    from tessbed.scenarios.study.search import report
+    from tessbed.scenarios.study.search.sampler import sampler
+    from tessbed.scenarios.study.search.search import Memory, search
+    from tessbed.scenarios.study.sweep import space, table
+    from tessbed.scenarios.study.sweep.resolve import Resolver, check_alone
+    from tessbed.scenarios.study.sweep.sweep import open_store
+
     table.check_files(outputs)
     spanned, name = space.parse(varied, "--over"), find(file).stem
     check_alone(file, settings, spanned, "--over")
@@ -88,10 +92,7 @@ def command(
         from tessbed.scenarios.study.plot import course, save
 
         save(course(told, report.best_so_far([trial["ticks"] for trial in told["trials"]])), plot)
-    if as_json:
-        click.echo(json.dumps(told, indent=2))
-    else:
-        click.echo("\n".join(report.lines(told)))
+    print_result(told, lambda: report.lines(told), as_json=as_json)
     return FAILED if told["best"] is None else OK
 
 

@@ -1,14 +1,10 @@
 """`tessbed show`: what a scenario asks for, and what it comes down to."""
 
-import json
-
 import click
 
-from tessbed.scenarios import library, show
-from tessbed.scenarios.model import to_values
-from tessbed.scenarios.toml_text import toml_text
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, scenario_arguments
+from tessbed.verbs.streams import echo, echo_file, echo_json
 
 
 @verb("show", "Show SCENARIO in words. With --toml or --json: every key, with all defaults spelled out.")
@@ -18,14 +14,19 @@ from tessbed.verbs.options import json_option, scenario_arguments
 @json_option
 def command(file: str, settings: tuple[str, ...], seed: int | None, as_toml: bool, source: bool, as_json: bool) -> None:
     """The scenario on stdout."""
+    from tessbed.scenarios import library
+
     if source:
-        click.echo(library.read_text(library.find(file), file), nl=False)
+        echo_file(library.read_text(library.find(file), file))
         return
+    from tessbed.scenarios import show
+    from tessbed.scenarios.model import to_values
+    from tessbed.scenarios.toml_text import toml_text
+
     scenario = library.load(file, settings, seed)
     if as_json:
-        click.echo(json.dumps(to_values(scenario), indent=2))
+        echo_json(to_values(scenario))
     elif as_toml:
-        click.echo(toml_text(to_values(scenario)), nl=False)
+        echo_file(toml_text(to_values(scenario)))
     else:
-        for line in show.lines(scenario):
-            click.echo(line)
+        echo(*show.lines(scenario))

@@ -1,21 +1,21 @@
 """`tessbed soak`: a long random life of the runtime with faults, and the account at its end."""
 
-import json
 import sys
 from contextlib import nullcontext
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tessbed.scenarios.library import load
-from tessbed.scenarios.soak import run_soak
-from tessbed.scenarios.soak_account import SoakReport
-from tessbed.scenarios.soak_cases import geometries
 from tessbed.scenarios.soak_faults import PROFILES
 from tessbed.verbs.exits import FAILED, OK
-from tessbed.verbs.options import colour, json_option, quiet_option, say, scenario_arguments
 from tessbed.verbs.options import command as verb
+from tessbed.verbs.options import echo_verdict, json_option, quiet_option, say, scenario_arguments
+from tessbed.verbs.streams import echo_json
+from tessbed.verbs.types import Number, OneOf
+
+if TYPE_CHECKING:
+    from tessbed.scenarios.soak_account import SoakReport
 
 HELP = """Submit many jobs in random sizes of SCENARIO's EV74 jobs, from many clients, on two devices that fail.
 
@@ -28,9 +28,9 @@ Exit code: 0 all balanced, 1 something lost, leaked or wrong, 2 invalid input.""
 
 @verb("soak", HELP)
 @scenario_arguments
-@click.option("--jobs", type=click.IntRange(1), default=1000, show_default=True, metavar="N", help="How many jobs.")
+@click.option("--jobs", type=Number(1), default=1000, show_default=True, metavar="N", help="How many jobs.")
 @click.option(
-    "--faults", type=click.Choice(list(PROFILES)), default="all", show_default=True, help="What the devices do wrong."
+    "--faults", type=OneOf(list(PROFILES)), default="all", show_default=True, help="What the devices do wrong."
 )
 @json_option
 @quiet_option
@@ -38,6 +38,10 @@ def command(
     file: str, settings: tuple[str, ...], seed: int | None, jobs: int, faults: str, as_json: bool, quiet: bool
 ) -> int:
     """The account on stdout; returns the exit code."""
+    from tessbed.scenarios.library import load
+    from tessbed.scenarios.soak import run_soak
+    from tessbed.scenarios.soak_cases import geometries
+
     scenario = load(file, settings, seed)
     if not geometries(scenario):
         raise click.UsageError(f"{file} has no job for EV74 that moves a byte: nothing to soak")
@@ -45,12 +49,15 @@ def command(
     report = _watched(
         jobs, quiet or as_json, lambda heard: run_soak(scenario, jobs, faults, scenario.seed, progress=heard)
     )
-    _print(report, as_json)
+    if as_json:
+        echo_json(report.document())
+    else:
+        echo_verdict(report.table(), report.ok)
     say(_costs(report, perf_counter() - began), quiet=quiet or as_json)
     return OK if report.ok else FAILED
 
 
-def _watched(jobs: int, quiet: bool, soak: Any) -> SoakReport:
+def _watched(jobs: int, quiet: bool, soak: Any) -> "SoakReport":
     """Soak with a progress bar, where a terminal watches."""
     shown = not quiet and sys.stderr.isatty()
     bar: Any = click.progressbar(length=jobs, file=sys.stderr, label="jobs", show_pos=True) if shown else None
@@ -66,18 +73,8 @@ def _watched(jobs: int, quiet: bool, soak: Any) -> SoakReport:
         return soak(progress)
 
 
-def _costs(report: SoakReport, seconds: float) -> str:
+def _costs(report: "SoakReport", seconds: float) -> str:
     """What it cost on this machine: not part of the account, since it never repeats."""
     jobs = sum(part.jobs for part in report.parts)
     memory = f", resident memory grew by {report.rss_growth_percent:.1f} %" if report.parts[0].rss_bytes[0] else ""
     return f"{seconds:.1f} s, {1000 * seconds / jobs:.2f} ms a job{memory}"
-
-
-def _print(report: SoakReport, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(report.document(), indent=2))
-        return
-    *lines, verdict = report.table()
-    for line in lines:
-        click.echo(line)
-    click.echo(click.style(verdict, fg="green" if report.ok else "red", bold=True) if colour() else verdict)

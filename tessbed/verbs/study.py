@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
-from tessbed.scenarios.engines import ENGINES
+from tessbed.scenarios.option_values import ENGINES
 from tessbed.verbs.options import say
+from tessbed.verbs.types import FILE, OneOf
 
 engine_option = click.option(
     "--engine",
-    type=click.Choice(ENGINES),
+    type=OneOf(ENGINES),
     default="exact",
     show_default=True,
     help="What times the EV74: an exact recurrence without bytes, events with every byte, or both, compared.",
@@ -36,9 +37,11 @@ plot_option = click.option(
     callback=_drawable,
     help="Also draw it: .png, .svg or .pdf (needs matplotlib).",
 )
-db_option = click.option("--db", metavar="FILE", help="The database of results.  [default: NAME.sweep.sqlite]")
+db_option = click.option(
+    "--db", metavar="FILE", type=FILE, help="The database of results.  [default: NAME.sweep.sqlite]"
+)
 out_option = click.option(
-    "--out", "outputs", multiple=True, metavar="FILE", help="Write a table: .csv, .jsonl or .parquet."
+    "--out", "outputs", multiple=True, metavar="FILE", type=FILE, help="Write a table: .csv, .jsonl or .parquet."
 )
 
 

@@ -1,22 +1,20 @@
 """`tessbed sweep`: thousands of configurations of a scenario, in parallel, kept and resumed."""
 
-import json
 from contextlib import closing
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tessbed.scenarios.library import find
-from tessbed.scenarios.study.sweep import space, table
-from tessbed.scenarios.study.sweep.executors import hiring
-from tessbed.scenarios.study.sweep.farm import Farm
-from tessbed.scenarios.study.sweep.sweep import execute, open_store, plan
 from tessbed.verbs.exits import FAILED, OK
 from tessbed.verbs.options import command as verb
-from tessbed.verbs.options import json_option, quiet_option, say
+from tessbed.verbs.options import json_option, print_result, quiet_option, say, settings_option
 from tessbed.verbs.study import db_option, engine_option, out_option, plot_option, say_provenance, watched
+from tessbed.verbs.types import SCENARIO, VARIED, Number
+
+if TYPE_CHECKING:
+    from tessbed.scenarios.study.sweep import space
 
 HELP = """Time the EV74 jobs of SCENARIO for every combination of the varied keys.
 
@@ -27,14 +25,16 @@ Exit code: 0 ok, 1 no point has a result, 2 invalid input."""
 
 
 @verb("sweep", HELP)
-@click.argument("file", metavar="SCENARIO")
-@click.option("--vary", "varied", multiple=True, required=True, metavar="KEY=VALUES", help="A key and its values.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key at every point.")
-@click.option("--random", "count", type=click.IntRange(1), metavar="N", help="Draw N points instead of all.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of that draw.")
+@click.argument("file", metavar="SCENARIO", type=SCENARIO)
+@click.option(
+    "--vary", "varied", type=VARIED, multiple=True, required=True, metavar="KEY=VALUES", help="A key and its values."
+)
+@settings_option("Override a key at every point.")
+@click.option("--random", "count", type=Number(1), metavar="N", help="Draw N points instead of all.")
+@click.option("--seed", type=Number(0), default=0, show_default=True, help="Of that draw.")
 @db_option
 @out_option
-@click.option("-j", "--processes", type=click.IntRange(1), help="Processes.  [default: one for each CPU]")
+@click.option("-j", "--processes", type=Number(1), metavar="N", help="Processes.  [default: one for each CPU]")
 @click.option("--executor", "where", default="processes", show_default=True, help="here, processes, dask://HOST:PORT.")
 @engine_option
 @plot_option
@@ -56,6 +56,12 @@ def command(
     quiet: bool,
 ) -> int:
     """The table on stdout; returns the exit code."""
+    from tessbed.scenarios.library import find
+    from tessbed.scenarios.study.sweep import space, table
+    from tessbed.scenarios.study.sweep.executors import hiring
+    from tessbed.scenarios.study.sweep.farm import Farm
+    from tessbed.scenarios.study.sweep.sweep import execute, open_store, plan
+
     table.check_files(outputs)
     spanned, name, began = space.parse(varied), find(file).stem, perf_counter()
     path = db or f"{name}.sweep.sqlite"
@@ -76,16 +82,15 @@ def command(
         from tessbed.scenarios.study.plot import save
 
         save(_picture(name, spanned, rows), plot)
-    if as_json:
-        click.echo(json.dumps({"schema_version": 1, "name": name, **by, "rows": rows}, indent=2))
-    else:
-        click.echo("\n".join(table.lines(name, spanned, rows)))
+    document = {"schema_version": 1, "name": name, **by, "rows": rows}
+    print_result(document, lambda: table.lines(name, spanned, rows), as_json=as_json)
     return FAILED if all(row["error"] for row in rows) else OK
 
 
-def _picture(name: str, spanned: space.Space, rows: list[dict[str, Any]]) -> Any:
+def _picture(name: str, spanned: "space.Space", rows: list[dict[str, Any]]) -> Any:
     """The best makespan over the first parameter, a line for each value of the second."""
     from tessbed.scenarios.study.plot import curves
+    from tessbed.scenarios.study.sweep.space import plain
 
     first, *others = (axis.key for axis in spanned.axes)
     best: dict[str, dict[Any, int]] = {}
@@ -95,4 +100,4 @@ def _picture(name: str, spanned: space.Space, rows: list[dict[str, Any]]) -> Any
             line[row[first]] = min(row["device_ticks"], line.get(row[first], row["device_ticks"]))
     title = f"{name}, the best over {', '.join(others[1:])}" if others[1:] else name
     legend = others[0] if others else ""
-    return curves(title, first, [space.plain(value) for value in spanned.axes[0].values], legend, best)
+    return curves(title, first, [plain(value) for value in spanned.axes[0].values], legend, best)

@@ -1,16 +1,20 @@
 """`tessbed verify`: judges packets as the firmware would, and takes a census of their bits."""
 
-import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+import attrs
 import click
 
-from tessbed.kernels.ev74.packet import Packet
-from tessbed.scenarios.library import load
+from tessbed.scenarios.problems import Problem, ScenarioError
+from tessbed.verbs.diagnostics import PartlyInvalid
 from tessbed.verbs.exits import FAILED, OK
+from tessbed.verbs.options import MAX_SEED, json_option, quiet_option, settings_option
 from tessbed.verbs.options import command as verb
-from tessbed.verbs.options import json_option, quiet_option
-from tessbed.verbs.packet_files import device_jobs, fault, job_packet, read_packet
+from tessbed.verbs.packet_files import STDIN, device_jobs, fault, job_packet, read_packet
+from tessbed.verbs.streams import echo, echo_json
+from tessbed.verbs.types import SCENARIO, Number
 
 HELP = """Judge packets as the firmware would, addresses apart: valid and unbound, valid and bound, or refused.
 
@@ -23,43 +27,78 @@ Exit code: 0 valid, or every bit explained; 1 not; 2 unreadable."""
 
 
 @verb("verify", HELP)
-@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True, type=SCENARIO)
 @click.option("--census", is_flag=True, help="Flip every bit, and say what it is for.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the scenario.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), metavar="N", help="Use this seed, not the scenario's.")
+@settings_option("Override a key of the scenario.")
+@click.option("--seed", type=Number(0, MAX_SEED), metavar="N", help="Use this seed, not the scenario's.")
 @json_option
 @quiet_option
 def command(
     targets: tuple[str, ...], census: bool, settings: tuple[str, ...], seed: int | None, as_json: bool, quiet: bool
 ) -> int:
-    """A line for each packet, or the census, on stdout; returns the exit code."""
+    """A line for each packet, or the census, on stdout; returns the exit code.
+
+    Raises PartlyInvalid for targets that can not be read, once the others are judged.
+    """
     if census:
+        from tessbed.scenarios.library import load
         from tessbed.verbs.census import take
 
         if len(targets) != 1 or _is_packet(targets[0]):
             raise click.UsageError("--census wants one scenario: it runs the packets on the device")
         return take(load(targets[0], settings, seed), as_json=as_json, quiet=quiet)
-    packets = [entry for target in targets for entry in _packets(target, settings, seed)]
-    verdicts = [{"packet": name, "bound": Packet(raw).bound, "fault": fault(raw)} for name, raw in packets]
+    verdicts, problems = _judged(targets, settings, seed)
+    if verdicts and not as_json:
+        echo(*map(str, verdicts))
+    if problems:
+        raise PartlyInvalid(problems, {"packets": [verdict.document() for verdict in verdicts]})
     if as_json:
-        click.echo(json.dumps(verdicts, indent=2))
-    else:
-        for (name, raw), verdict in zip(packets, verdicts, strict=True):
-            click.echo(f"{name}: {_words(raw, verdict['fault'])}")
-    return FAILED if any(verdict["fault"] for verdict in verdicts) else OK
+        echo_json([verdict.document() for verdict in verdicts])
+    return FAILED if any(verdict.fault for verdict in verdicts) else OK
+
+
+@attrs.frozen
+class Verdict:
+    """What the firmware would say of a packet."""
+
+    packet: str
+    bound: bool
+    fault: dict[str, str] | None
+
+    def __str__(self) -> str:
+        return f"{self.packet}: {self._words()}"
+
+    def _words(self) -> str:
+        if self.fault:
+            return f"refused: {self.fault['field']}: {self.fault['text']} [{self.fault['code']}]"
+        return f"valid, {'bound' if self.bound else 'unbound'}"
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return attrs.asdict(self)
+
+
+def _judged(targets: Iterable[str], settings: Sequence[str], seed: int | None) -> tuple[list[Verdict], list[Problem]]:
+    """The verdicts on all that can be read, and what is wrong with the rest."""
+    from tessbed.kernels.ev74.packet import Packet
+
+    verdicts, problems = [], []
+    for target in targets:
+        try:
+            for name, raw in _packets(target, settings, seed):
+                verdicts.append(Verdict(name, Packet(raw).bound, fault(raw)))
+        except ScenarioError as error:
+            problems += error.problems
+    return verdicts, problems
 
 
 def _is_packet(target: str) -> bool:
-    return target == "-" or (Path(target).exists() and Path(target).suffix != ".toml")
+    return target == STDIN or (Path(target).exists() and Path(target).suffix != ".toml")
 
 
-def _packets(target: str, settings: tuple[str, ...], seed: int | None) -> list[tuple[str, bytes]]:
+def _packets(target: str, settings: Sequence[str], seed: int | None) -> list[tuple[str, bytes]]:
+    from tessbed.scenarios.library import load
+
     if _is_packet(target):
         return [(target, read_packet(target))]
     return [(f"{target}, job {job.name!r}", job_packet(job).raw) for job in device_jobs(load(target, settings, seed))]
-
-
-def _words(raw: bytes, found: dict[str, str] | None) -> str:
-    if found:
-        return f"refused: {found['field']}: {found['text']} [{found['code']}]"
-    return f"valid, {'bound' if Packet(raw).bound else 'unbound'}"

@@ -5,8 +5,9 @@ from typing import Any
 
 import attrs
 
+from tessbed.scenarios.option_values import OBJECTIVES
 from tessbed.scenarios.study.advise import spark
-from tessbed.scenarios.study.search.search import OBJECTIVES, Found, Memory
+from tessbed.scenarios.study.search.search import Found, Memory
 from tessbed.scenarios.study.sweep import table
 from tessbed.scenarios.study.sweep.space import Space, plain
 from tessbed.scenarios.text_table import aligned

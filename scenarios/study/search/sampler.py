@@ -15,7 +15,6 @@ import attrs
 from tessbed.scenarios.problems import Place, Problem, ScenarioError
 from tessbed.scenarios.study.sweep.space import Space
 
-SAMPLERS = ("tpe", "genetic", "random", "grid")
 POPULATION = 20
 CATEGORIES = 100  # longer lists of values are taken as numbers
 
@@ -107,6 +106,6 @@ def _optuna() -> Any:
         import optuna  # pyright: ignore[reportMissingImports]
     except ImportError:
         text = "tpe and genetic need Optuna: pip install 'tessbed[search]'; random and grid do without"
-        raise ScenarioError([Problem(Place("--sampler"), text)]) from None
+        raise ScenarioError([Problem(Place("--sampler"), text, "usage")]) from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna

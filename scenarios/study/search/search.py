@@ -17,9 +17,6 @@ from tessbed.scenarios.study.sweep.space import Setting, Space
 from tessbed.scenarios.study.sweep.store import Store
 from tessbed.sim.errors import SpecError
 
-# What can be minimised, and its column in the rows.
-OBJECTIVES = {"ticks": "device_ticks", "job_ticks": "job_ticks"}
-
 
 @attrs.define
 class Memory:

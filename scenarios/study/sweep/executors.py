@@ -108,4 +108,4 @@ def _knock(address: str) -> None:
 
 
 def _wrong(text: str) -> ScenarioError:
-    return ScenarioError([Problem(Place("--executor"), text)])
+    return ScenarioError([Problem(Place("--executor"), text, "usage")])

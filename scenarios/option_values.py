@@ -1,0 +1,10 @@
+"""Option values: what options of the command line choose from. Here, so that parsing a command line loads no engine."""
+
+ENGINES = ("simpy", "exact", "verify")
+"""See `engines`."""
+SAMPLERS = ("tpe", "genetic", "random", "grid")
+"""See `study.search.sampler`."""
+OBJECTIVES = {"ticks": "device_ticks", "job_ticks": "job_ticks"}
+"""What a search can minimise, and its column in the rows."""
+FEW_TRANSFERS = 8
+"""Up to so many transfers of a job are explored in every order."""

@@ -1,0 +1,19 @@
+"""Shipped: the scenario and drill files that come with the package, by name. Nothing is read."""
+
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def catalogue() -> dict[str, Path]:
+    """The scenarios that ship with the package: file by name, sorted by name."""
+    return _files(HERE / "catalogue")
+
+
+def drills() -> dict[str, Path]:
+    """The drills that ship with the package, likewise."""
+    return _files(HERE / "drills" / "field")
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}

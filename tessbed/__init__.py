@@ -1,6 +1,6 @@
 """Tessbed: simulates the tile re-layout kernels of an edge-AI chip, exact bytes and exact model ticks."""
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # typing takes longer to import than all else here
 
 if TYPE_CHECKING:
     from tessbed.face import detess, detesscast, tess

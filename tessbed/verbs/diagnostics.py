@@ -4,6 +4,7 @@ A line is `place: what was got, what was wanted, and the nearest right thing`. T
 a file, an option, or the command where there is nothing nearer.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from tessbed.scenarios.problems import Problem, ScenarioError
 from tessbed.sim.spelling import nearest_name
 
 SCHEMA_VERSION = 1
+OWN_PLACE = re.compile(r"(TESSBED_[A-Z]+|--[a-z0-9-]+): ")
+"""How a message begins that names a variable of the environment, or an option."""
 
 
 class PartlyInvalid(ScenarioError):
@@ -58,7 +61,9 @@ def diagnostics(error: Exception, command: str) -> list[Diagnostic]:
         file = None if name is None else name.decode(errors="surrogateescape") if isinstance(name, bytes) else str(name)
         return [Diagnostic(file or command, error.strerror, "os_error", file)]
     text = error.format_message() if isinstance(error, click.ClickException) else str(error)
-    return [Diagnostic(command, text or type(error).__name__, _code(error))]
+    own = OWN_PLACE.match(text)
+    place, text = (own[1], text[own.end() :]) if own else (command, text or type(error).__name__)
+    return [Diagnostic(place, text, _code(error))]
 
 
 def _of_problem(problem: Any) -> Diagnostic:

@@ -137,6 +137,7 @@ def complete(instruction: str) -> int:
         return 0
     _classes()
     kind: Any = get_completion_class(shell)
-    found = kind(group.group, {}, group.PROGRAM, VARIABLE).complete()
+    words, _ = kind(group.group, {}, group.PROGRAM, VARIABLE).get_completion_args()
+    found = kind(group.group, {"obj": words[1:]}, group.PROGRAM, VARIABLE).complete()
     echo_file(f"{found}\n")
     return 0

@@ -98,12 +98,12 @@ def _entries(context: click.Context) -> dict[str, int]:
 
     from tessbed.scenarios.shipped import catalogue
 
-    name = context.params.get("file") or ""
-    path = catalogue().get(name, Path(name))
-    try:
-        if not path.is_file():
-            return {}
-        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return {key: len(value) for key, value in values.items() if isinstance(value, list)}
+    for name in context.obj or ():  # the words of the line: Click parses none of them before an option has its value
+        path = catalogue().get(name, Path(name))
+        try:
+            if path.is_file():
+                values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+                return {key: len(value) for key, value in values.items() if isinstance(value, list)}
+        except (OSError, ValueError, RecursionError):
+            continue
+    return {}

@@ -45,7 +45,8 @@ def command(
         from tessbed.verbs.census import take
 
         if len(targets) != 1 or _is_packet(targets[0]):
-            raise click.UsageError("--census wants one scenario: it runs the packets on the device")
+            text = "wanted one scenario, and no packet file: it runs the packets on the device"
+            raise click.BadParameter(text, param_hint="--census")
         return take(load(targets[0], settings, seed), as_json=as_json, quiet=quiet)
     verdicts, problems = _judged(targets, settings, seed)
     if verdicts and not as_json:

@@ -6,7 +6,8 @@ from importlib import import_module
 import pytest
 
 import tessbed
-from tessbed.verbs.exits import CODES, code_of, words
+from tessbed.verbs.diagnostics import diagnostics
+from tessbed.verbs.exits import CODES, code_of, form_of
 
 CLASSES = [
     ("tessbed.scenarios.problems", "ScenarioError", 2),
@@ -60,7 +61,7 @@ def test_every_error_has_a_code() -> None:
     """The rooms raise no error of their own that ends in a traceback, and no code stands for a class that is gone."""
     found = errors_of_the_rooms()
     assert {name for name, kind in found.items() if code_of(kind.__new__(kind)) is None} == INSIDE
-    assert set(CODES) <= {*found, "MemoryError", "OSError"}
+    assert set(CODES) <= {*found, "MemoryError", "OSError", "ClickException"}
 
 
 def test_a_bug_is_no_exit_code() -> None:
@@ -70,13 +71,32 @@ def test_a_bug_is_no_exit_code() -> None:
 
 
 WORDS = [
-    (FileNotFoundError(2, "No such file or directory", "x.toml"), "error: x.toml: No such file or directory"),
-    (MemoryError(), "error: MemoryError"),
-    (ValueError("say\nmore"), "error: say\nmore"),
+    (FileNotFoundError(2, "No such file or directory", "x.toml"), "x.toml: No such file or directory"),
+    (MemoryError(), "tessbed run: MemoryError"),
+    (ValueError("say\nmore"), "tessbed run: say\nmore"),
+    (ValueError("TESSBED_EXACT: got x"), "TESSBED_EXACT: got x"),
+    (OSError(28, "No space left on device"), "tessbed run: No space left on device"),
+    (FileNotFoundError(2, "gone", b"caf\xe9\x1b.toml"), "caf\\xe9\\x1b.toml: gone"),
 ]
 
 
 @pytest.mark.parametrize(("error", "line"), WORDS, ids=[line for _, line in WORDS])
 def test_words(error: Exception, line: str) -> None:
-    """An error's words are never empty."""
-    assert words(error) == line
+    """An error's words are never empty, and begin with a place: that of the command at least."""
+    assert "\n".join(map(str, diagnostics(error, "tessbed run"))) == line
+
+
+FORMS = [
+    (["run", "--json"], "json"),
+    (["run", "--", "--json"], ""),
+    (["validate", "--format", "sarif"], "sarif"),
+    (["validate", "--format=sarif", "--json"], "sarif"),
+    (["validate", "--format=json"], "json"),
+    (["run", "--set", "a=--json"], ""),
+]
+
+
+@pytest.mark.parametrize(("arguments", "form"), FORMS, ids=[" ".join(arguments) for arguments, _ in FORMS])
+def test_the_form_of_a_command_line_that_can_not_be_read(arguments: list[str], form: str) -> None:
+    """A document is asked for by its option, wherever that stands in front of `--`."""
+    assert form_of(arguments) == form

@@ -210,26 +210,37 @@ def test_an_unexplained_bit_fails_the_census(tessbed: Tessbed, tiny: Path, monke
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["disasm"], "Missing argument"),
-        (["disasm", "no/such.bin"], "error: no/such.bin: No such file or directory"),
+        (["disasm"], "tessbed disasm: got no PACKET...; `tessbed disasm --help` shows how"),
+        (["disasm", "no/such.bin"], "no/such.bin: No such file or directory"),
         (["disasm", FOLDER], "Is a directory"),
-        (["diff", HEAD], "Missing argument"),
+        (["diff", HEAD], "tessbed diff: got no B"),
         (["diff", HEAD, "no/such.bin"], "no/such.bin"),
         (["verify", "no/such.bin"], "no such file, and no scenario of that name"),
-        (["verify", HEAD, "--census"], "--census wants one scenario"),
-        (["verify", "documents-calls", "documents-2x17", "--census"], "--census wants one scenario"),
+        (["verify", HEAD, "--census"], "--census: wanted one scenario"),
+        (["verify", "documents-calls", "documents-2x17", "--census"], "--census: wanted one scenario"),
         (["verify", "yolov8n-heads-bf16", "--census"], "moves 2,457,600 bytes; a census runs it 3,456 times"),
-        (["encode", "documents-calls"], "Missing option"),
+        (["encode", "documents-calls"], "tessbed encode: got no --output"),
         (["encode", "documents-calls", "-o", HEAD], "cast-head.bin: File exists"),
     ],
     ids=lambda value: " ".join(Path(str(word)).name for word in value) if isinstance(value, list) else "",
 )
 def test_a_mistake_is_one_line_and_exit_2(tessbed: Tessbed, arguments: list[object], words: str) -> None:
-    """Nothing on stdout, the mistake in words on stderr, no traceback."""
+    """Nothing on stdout, the mistake in one line on stderr, no traceback."""
     said = tessbed(*arguments)
     assert (said.code, said.out) == (2, "")
     assert words in said.err
-    assert "Traceback" not in said.err
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", ["verify", "disasm"])
+def test_one_packet_that_is_missing_hides_no_other(tessbed: Tessbed, verb: str) -> None:
+    """Those that can be read are judged and shown, the missing one is reported, and the exit code is 2."""
+    said = tessbed(verb, "no/such.bin", TEMPLATE)
+    assert (said.code, str(TEMPLATE) in said.out) == (2, True)
+    assert said.err.startswith("no/such.bin: ")
+    document = json.loads(tessbed(verb, TEMPLATE, "no/such.bin", "--json").out)
+    assert [entry["packet"] for entry in document["packets"]] == [str(TEMPLATE)]
+    assert [entry["file"] for entry in document["diagnostics"]] == ["no/such.bin"]
 
 
 def test_a_huge_file_is_no_packet(tessbed: Tessbed, tmp_path: Path) -> None:

@@ -7,7 +7,16 @@ from time import perf_counter
 
 import pytest
 
-HEAVY = ("numpy", "simpy", "click", "attrs", "tree_sitter", "tessbed.kernels", "tessbed.sim", "tessbed.scenarios")
+HEAVY = (
+    "numpy",
+    "simpy",
+    "attrs",
+    "tree_sitter",
+    "asyncio",
+    "tessbed.kernels",
+    "tessbed.runtime",
+    "tessbed.scenarios.keys",
+)
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help"])

@@ -9,7 +9,8 @@ JOBS   ?= 2
 BIN     := .venv/bin
 MADE    := .venv/made
 PY      := $(BIN)/python
-INSTALL := $(PY) -m pip install --quiet --quiet --disable-pip-version-check --editable
+PIP     := $(PY) -m pip install --disable-pip-version-check --no-input
+INSTALL := $(PIP) --editable
 SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h sim/*.c)
 PYTEST  := $(PY) -m pytest -n $(JOBS)
 
@@ -67,22 +68,22 @@ clean: ## remove what the targets here made, .venv too
 	@find kernels sim runtime firmware_models scenarios tessbed tests fuzz -name __pycache__ -prune -exec rm -rf {} +
 
 $(MADE)/product: $(MADE)/venv $(SOURCES)
-	@echo "installing tessbed into .venv" >&2
-	@$(INSTALL) .
+	@echo "installing tessbed into .venv: downloads numpy and others, a minute the first time" >&2
+	@$(INSTALL) . >&2
 	@touch $@
 
 $(MADE)/test: $(MADE)/venv $(SOURCES)
-	@echo "installing tessbed and what its tests need into .venv" >&2
-	@$(INSTALL) ".[test]"
+	@echo "installing tessbed and what its tests need into .venv: downloads about 400 MB, minutes the first time" >&2
+	@$(INSTALL) ".[test]" >&2
 	@touch $@ $(MADE)/product
 
 $(MADE)/check: $(MADE)/venv $(SOURCES)
 	@echo "installing tessbed, what its tests need and the checkers into .venv" >&2
-	@$(INSTALL) ".[test,check]"
+	@$(INSTALL) ".[test,check]" >&2
 	@touch $@ $(MADE)/product $(MADE)/test
 
 $(MADE)/dist: $(MADE)/venv
-	@$(PY) -m pip install --quiet --quiet --disable-pip-version-check build
+	@$(PIP) build >&2
 	@touch $@
 
 # Takes a .venv that is there already, if its Python will do and is the one that PYTHON names; else makes one, from PYTHON

@@ -1,4 +1,4 @@
-"""Texts: reads what a user names: a file, a pipe, a FIFO, or `-` for standard input.
+"""Texts: finds and reads what a user names: a file, a scenario that ships, a FIFO, or `-` for standard input.
 
 What can be read only once (a pipe) is read once and kept, since a study reads its scenario more than once.
 """
@@ -7,7 +7,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from tessbed.scenarios.problems import Place, Problem, ScenarioError
+from tessbed.scenarios.problems import Place, Problem, ScenarioError, nearest
+from tessbed.scenarios.shipped import catalogue, drills
 
 STDIN = "-"
 MOST_BYTES = 1 << 28
@@ -18,6 +19,24 @@ def is_text(name: str) -> bool:
     """True where there is something to read: standard input, a file, a pipe; no folder."""
     path = Path(name)
     return name == STDIN or path.is_file() or (path.exists() and not path.is_dir())
+
+
+def find(name: str) -> Path:
+    """The file of a path or of a catalogue name; `-` is itself. Raises ScenarioError with the nearest name."""
+    path = Path(name)
+    if is_text(name):
+        return path
+    known = catalogue()
+    if name in known:
+        return known[name]
+    what = "is a folder, wanted a file" if path.is_dir() else "no such file, and no scenario of that name"
+    raise ScenarioError([Problem(Place(name), f"{what}{_hint(name, path.stem, known)}", "no_such_file")])
+
+
+def _hint(name: str, stem: str, known: dict[str, Path]) -> str:
+    if name in drills():
+        return f"; it is a drill: tessbed drill {name}"
+    return nearest(stem, known) or "; `tessbed list` shows the scenarios"
 
 
 def read_text(path: Path, name: str) -> str:

@@ -1,10 +1,11 @@
 """Spelling: the known name that somebody most likely meant, or none.
 
 A suggestion that makes no sense is worse than none. A name is near when few slips of the keyboard lead to it (a letter
-that is missing, doubled, wrong or swapped with its neighbour; one in three at most), or when it is written in part: its
-beginning, or one of its words.
+that is missing, doubled, wrong or swapped with its neighbour; one in three at most), when it begins alike and shares
+most letters in order, or when it is written in part: its beginning, or one of its words.
 """
 
+import difflib
 from collections.abc import Iterable, Sequence
 
 LONGEST = 100
@@ -23,8 +24,10 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     near = [pair for pair in slips if pair[0] is not None]
     if near:
         return min(near, key=lambda pair: pair[0] or 0)[1]
+    folded = {entry.casefold(): entry for entry in names if entry[:1].casefold() == written[0]}
+    alike = difflib.get_close_matches(written, folded, n=1)
     parts = [entry for entry in names if _is_part(written, entry.casefold())]
-    return parts[0] if parts else None
+    return folded[alike[0]] if alike else parts[0] if parts else None
 
 
 def _is_part(name: str, entry: str) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from tessbed.scenarios.option_values import OBJECTIVES, SAMPLERS
+from tessbed.scenarios.texts import find
 from tessbed.verbs.exits import FAILED, OK
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, print_result, quiet_option, say, settings_option
@@ -63,7 +64,6 @@ def command(
     quiet: bool,
 ) -> int:
     """The best configuration on stdout; returns the exit code."""
-    from tessbed.scenarios.library import find
     from tessbed.scenarios.study.search import report
     from tessbed.scenarios.study.search.sampler import sampler
     from tessbed.scenarios.study.search.search import Memory, search

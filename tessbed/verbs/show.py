@@ -2,6 +2,7 @@
 
 import click
 
+from tessbed.scenarios.texts import find, read_text
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, scenario_arguments
 from tessbed.verbs.streams import echo, echo_file, echo_json
@@ -14,12 +15,10 @@ from tessbed.verbs.streams import echo, echo_file, echo_json
 @json_option
 def command(file: str, settings: tuple[str, ...], seed: int | None, as_toml: bool, source: bool, as_json: bool) -> None:
     """The scenario on stdout."""
-    from tessbed.scenarios import library
-
     if source:
-        echo_file(library.read_text(library.find(file), file))
+        echo_file(read_text(find(file), file))
         return
-    from tessbed.scenarios import show
+    from tessbed.scenarios import library, show
     from tessbed.scenarios.model import to_values
     from tessbed.scenarios.toml_text import toml_text
 

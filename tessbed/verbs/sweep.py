@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tessbed.scenarios.texts import find
 from tessbed.verbs.exits import FAILED, OK
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, print_result, quiet_option, say, settings_option
@@ -56,7 +57,6 @@ def command(
     quiet: bool,
 ) -> int:
     """The table on stdout; returns the exit code."""
-    from tessbed.scenarios.library import find
     from tessbed.scenarios.study.sweep import space, table
     from tessbed.scenarios.study.sweep.executors import hiring
     from tessbed.scenarios.study.sweep.farm import Farm

@@ -5,11 +5,12 @@ from contextlib import closing
 
 import pytest
 
+from tessbed.scenarios.option_values import OBJECTIVES, SAMPLERS
 from tessbed.scenarios.problems import ScenarioError
 from tessbed.scenarios.study.search import report
 from tessbed.scenarios.study.search import search as searching
-from tessbed.scenarios.study.search.sampler import SAMPLERS, Learned, sampler
-from tessbed.scenarios.study.search.search import OBJECTIVES, Memory, search, standing
+from tessbed.scenarios.study.search.sampler import Learned, sampler
+from tessbed.scenarios.study.search.search import Memory, search, standing
 from tessbed.scenarios.study.sweep import space
 from tessbed.scenarios.study.sweep.executors import Here
 from tessbed.scenarios.study.sweep.farm import Farm

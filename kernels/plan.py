@@ -14,7 +14,6 @@ from itertools import product
 import attrs
 
 from tessbed.kernels.dtypes import DType
-from tessbed.kernels.errors import ContractError
 
 LIMIT_BYTES = 2**63 - 1
 TILE_ALIGNMENT_BYTES = 16
@@ -91,7 +90,10 @@ class PortPlan:
 
 @attrs.frozen
 class Plan:
-    """An admitted request: frozen, owning, of fixed size; shared freely between threads and backends."""
+    """An admitted request: frozen, owning, of fixed size; shared freely between threads and backends.
+
+    A changed copy (`attrs.evolve`) is not `admitted`: `plan_check` proves it when it is prepared or encoded.
+    """
 
     op: Op
     shape: tuple[int, ...]
@@ -107,6 +109,7 @@ class Plan:
     input: PortPlan
     output: PortPlan
     channel_fill: int = 0
+    admitted: bool = attrs.field(default=False, init=False, eq=False, repr=False)
 
     @property
     def empty(self) -> bool:
@@ -119,12 +122,10 @@ class Plan:
         return self.c, self.d, self.h, self.w
 
 
-def check_plan(plan: object, op: Op) -> None:
-    """Refuses what is no Plan, and a plan of another operation than `op`."""
-    if not isinstance(plan, Plan):
-        raise ContractError("plan_type", "plan", f"got {type(plan).__name__}, wanted a Plan; call check_inference")
-    if plan.op is not op:
-        raise ContractError("plan_op", "plan", f"got a plan of {plan.op.value}, wanted one of {op.value}")
+def mark_admitted(plan: Plan) -> Plan:
+    """Marks `plan` as one that admission has made, or that was proved to be as good."""
+    object.__setattr__(plan, "admitted", True)
+    return plan
 
 
 def stored_channels(tile_format: TileFormat, channels: int) -> int:

@@ -13,6 +13,7 @@ from tessbed.kernels.plan import (
     Plan,
     PortPlan,
     TileFormat,
+    mark_admitted,
     tile_classes,
     tile_grid,
 )
@@ -43,7 +44,7 @@ def build_plan(
     span = span_bytes(shape, strides, linear.dtype.width)
     linear_port = PortPlan(_bounded(span, "inputs" if packs else "outputs"), linear.dtype.width)
     c, d, h, w = axes
-    return Plan(
+    plan = Plan(
         op=op,
         shape=shape,
         tile_format=tile_format,
@@ -59,6 +60,7 @@ def build_plan(
         output=tiled_port if packs else linear_port,
         channel_fill=channel_fill,
     )
+    return mark_admitted(plan)
 
 
 def _mapping(spec: TensorSpec, rank: int) -> tuple[TileFormat, tuple[tuple[int, int], ...]]:

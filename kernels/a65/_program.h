@@ -94,7 +94,6 @@ static inline const char *class_flaw(const Program *p, const Tiles *t, const Til
 /* Why `bytes` bytes at `program` can not be run, or NULL. */
 static inline const char *flaw(const Program *program, i64 bytes) {
     const i64 room = MOST - 1;
-    if ((uintptr_t)program % sizeof(i64)) return "it does not lie at a multiple of eight";
     if (bytes < (i64)sizeof(Program)) return "it is shorter than its geometry";
     if (program->outer < 0 || program->outer > MOST_OUTER) return "there are more outer loops than axes";
     i64 classes = 1;

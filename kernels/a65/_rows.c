@@ -327,21 +327,35 @@ static void run_program(const Program *program, u8 *tiled, u8 *linear) {
     stream_end();
 }
 
-/* The program in `bytes`, or NULL with ValueError set. */
-static const Program *checked(const char *bytes, Py_ssize_t size) {
-    const char *found = flaw((const Program *)bytes, (i64)size);
-    if (!found) return (const Program *)bytes;
-    PyErr_Format(PyExc_ValueError, "not a row program: %s", found);
-    return NULL;
+#define KNOWN 64
+static PyObject *known[KNOWN]; /* programs that were sound: bytes do not change, so that one check is enough */
+
+/* The program that `object` holds, or NULL with an exception set. */
+static const Program *checked(PyObject *object) {
+    PyObject **place = known + ((uintptr_t)object >> 5) % KNOWN, *former = *place;
+    if (!PyBytes_CheckExact(object)) {
+        PyErr_SetString(PyExc_TypeError, "a row program is bytes, which native_rows.compile_plan makes");
+        return NULL;
+    }
+    const Program *program = (const Program *)PyBytes_AsString(object);
+    if (former == object) return program;
+    const char *found = flaw(program, (i64)PyBytes_Size(object));
+    if (found) {
+        PyErr_Format(PyExc_ValueError, "not a row program: %s", found);
+        return NULL;
+    }
+    Py_INCREF(object);
+    *place = object;
+    Py_XDECREF(former);
+    return program;
 }
 
 static PyObject *rows_run(PyObject *module, PyObject *args) {
-    const char *bytes;
-    Py_ssize_t size;
+    PyObject *bytes;
     unsigned long long tiled, tiled_bytes, linear, linear_bytes;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y#KKKK:run", &bytes, &size, &tiled, &tiled_bytes, &linear, &linear_bytes)) return NULL;
-    const Program *program = checked(bytes, size);
+    if (!PyArg_ParseTuple(args, "OKKKK:run", &bytes, &tiled, &tiled_bytes, &linear, &linear_bytes)) return NULL;
+    const Program *program = checked(bytes);
     if (!program) return NULL;
     if (tiled_bytes < (u64)program->tiled_bytes || linear_bytes < (u64)program->linear_bytes)
         return PyErr_Format(PyExc_ValueError, "got %llu tiled and %llu linear bytes, wanted at least %lld and %lld",
@@ -370,13 +384,11 @@ static int take(PyObject *views, int flags, i64 bytes, i64 alignment, Py_buffer 
 
 /* The usual call without a detour: runs if both views are surely right, and else leaves the verdict to binding.py. */
 static PyObject *rows_attempt(PyObject *module, PyObject *args) {
-    const char *bytes;
-    Py_ssize_t size;
-    PyObject *inputs, *outputs;
+    PyObject *bytes, *inputs, *outputs;
     Py_buffer source, target;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y#OO:attempt", &bytes, &size, &inputs, &outputs)) return NULL;
-    const Program *program = checked(bytes, size);
+    if (!PyArg_ParseTuple(args, "OOO:attempt", &bytes, &inputs, &outputs)) return NULL;
+    const Program *program = checked(bytes);
     if (!program) return NULL;
     i64 tiled_bytes = program->tiled_bytes, linear_bytes = program->linear_bytes;
     int packs = program->packs != 0, done = 0;

@@ -5,13 +5,14 @@ VECTORS: tuple[str, ...]
 def run(program: bytes, tiled_address: int, tiled_bytes: int, linear_address: int, linear_bytes: int, /) -> None:
     """Executes a program of `native_rows` on storage of these capacities.
 
-    ValueError, before a byte is written, for what is no program, leaves its own spans, or asks for more storage.
+    ValueError, before a byte is written, for what is no program, leaves its own spans, or asks for more storage;
+    TypeError for what is no bytes.
     """
 
 def attempt(program: bytes, inputs: object, outputs: object, /) -> bool:
     """Executes the program if both views are surely right: one plain, aligned, large enough, disjoint buffer each.
 
-    ValueError as in `run`.
+    Errors as in `run`.
     """
 
 def span(buffer: object, /) -> tuple[int, int, bool]:

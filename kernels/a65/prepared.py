@@ -8,7 +8,8 @@ from tessbed.kernels.a65.engine import Engine, chosen
 from tessbed.kernels.a65.path import RowPath, choose, row_classes
 from tessbed.kernels.binding import Views, bind
 from tessbed.kernels.errors import ContractError
-from tessbed.kernels.plan import Op, Plan, check_plan
+from tessbed.kernels.plan import Op, Plan
+from tessbed.kernels.plan_check import check_plan
 
 
 @attrs.frozen

@@ -3,7 +3,8 @@
 from tessbed.kernels.errors import ContractError, NotRepresentable
 from tessbed.kernels.ev74 import fields
 from tessbed.kernels.ev74.packet import Packet, pack
-from tessbed.kernels.plan import Op, Plan, check_plan
+from tessbed.kernels.plan import Op, Plan
+from tessbed.kernels.plan_check import check_plan
 
 _NUMBERS = {
     table_name: {name: number for number, name in table.items()}

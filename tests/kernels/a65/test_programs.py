@@ -1,6 +1,5 @@
 """Row programs: what is none, or leaves its storage, is refused with the reason."""
 
-import ctypes
 import struct
 
 import numpy as np
@@ -102,12 +101,22 @@ def test_half_a_program(cut: int) -> None:
         native_rows.attempt(program()[:cut], [np.zeros(144, np.uint8)], [np.zeros(140, np.uint8)])
 
 
-def test_program_at_an_odd_address() -> None:
-    """Numbers are read where they can be: at multiples of eight."""
-    raw = program()
-    odd = (ctypes.c_char * len(raw)).from_buffer(bytearray(b"\0" + raw), 1)
-    with pytest.raises(ValueError, match="multiple of eight"):
-        native_rows.attempt(odd, [np.zeros(144, np.uint8)], [np.zeros(140, np.uint8)])  # pyright: ignore[reportArgumentType]
+def test_programs_are_bytes() -> None:
+    """What could change after it was checked is no program."""
+    with pytest.raises(TypeError, match="a row program is bytes"):
+        native_rows.attempt(bytearray(program()), [np.zeros(144, np.uint8)], [np.zeros(140, np.uint8)])  # pyright: ignore[reportArgumentType]
+
+
+def test_checked_programs_are_remembered_by_identity() -> None:
+    """However many programs there were, each flawed one is refused, and each sound one runs, time and again."""
+    tiled, sound = np.zeros(256, np.uint8), [program() for _ in range(100)]
+    for round_ in range(3):
+        for good in sound:
+            flawed = program({LINEAR_OFFSET: 2 + round_})
+            run(good, tiled, np.zeros(140, np.uint8))
+            with pytest.raises(ValueError, match="linear side"):
+                run(flawed, tiled, np.zeros(140, np.uint8))
+            del flawed
 
 
 def test_any_stride_on_a_unit_axis() -> None:

@@ -5,11 +5,15 @@ from collections.abc import Callable, Sequence
 import attrs
 import numpy as np
 
+from tessbed.runtime import entry
 from tessbed.runtime.buffers import EXPORT, Allocation, Buffer, View
 from tessbed.runtime.cache import Cache
-from tessbed.runtime.coherency import Coherency, Finding, Policy, refuse
+from tessbed.runtime.coherency import Coherency, CpuGuard, Finding, Policy, refuse
 from tessbed.runtime.errors import LifetimeError, SubmitError
 from tessbed.runtime.heap import PAGE_BYTES, Heap, page_round
+from tessbed.runtime.identity import Identity
+from tessbed.runtime.in_flight import JobsInFlight
+from tessbed.runtime.integers import integer, whole_number
 from tessbed.runtime.provenance import caller
 from tessbed.sim.memory import DeviceMemory, Mapping
 
@@ -29,17 +33,26 @@ class Leak:
         return f"buffer {self.name!r} of {self.nbytes} bytes, made at {self.made_at}, held by {', '.join(self.holders)}"
 
 
-@attrs.frozen(eq=False, repr=False)
+@attrs.define(eq=False, repr=False)
 class Handle:
     """An exported view {buffer, offset, length} that outlives its maker. It is one reference until it is closed."""
 
     allocation: Allocation
     offset: int
     length: int
+    closed_at: str | None = attrs.field(default=None, init=False)
 
     def close(self) -> None:
-        """Give the export's reference back."""
+        """Give the export's reference back. Raises LifetimeError when closed twice, with both places."""
+        self.check_open("closed again")
+        self.closed_at = caller()
         self.allocation.drop(EXPORT)
+
+    def check_open(self, use: str) -> None:
+        """Raise LifetimeError where this handle is closed."""
+        if self.closed_at is not None:
+            text = f"{self.allocation}: an export of it is {use} at {caller()} after close at {self.closed_at}"
+            raise LifetimeError(text)
 
 
 @attrs.define(eq=False, repr=False)
@@ -49,6 +62,7 @@ class Allocator:
     memories: tuple[DeviceMemory, ...]
     heaps: dict[str, Heap]
     report: Callable[[Finding], None] | None = refuse
+    owner: Identity = attrs.field(factory=Identity)
     _mappings: dict[Allocation, tuple[tuple[DeviceMemory, Mapping], ...]] = attrs.field(factory=dict, init=False)
     _by_storage: dict[int, Allocation] = attrs.field(factory=dict, init=False)
     _parents: dict[Allocation, Allocation] = attrs.field(factory=dict, init=False)
@@ -68,19 +82,30 @@ class Allocator:
         """`nbytes` of storage full of `prefill`, at a multiple of `alignment`, mapped where the device can see it.
 
         `writable` is what the device may do. A cached buffer takes its size twice: the CPU's lines are a copy.
-        Raises HeapExhausted, SubmitError for senseless sizes.
+        Raises HeapExhausted, SubmitError for senseless sizes and on a closed runtime.
         """
+        self.owner.check_open("allocate")
         _check_size(nbytes, alignment)
+        whole_number("prefill", prefill, 0, 255)
+        if not isinstance(policy, Policy):
+            raise SubmitError("type", "policy", f"got {policy!r}, wanted a member of Policy")
         place = self._heap(heap)
         address = place.take(nbytes, alignment)
-        buffer = self._adopt(place, address, nbytes, pages(nbytes, prefill), name, writable)
+        buffer = self._adopt(place, address, nbytes, pages(nbytes, prefill), name, writable, JobsInFlight())
         if policy is not Policy.UNCACHED:
             allocation = buffer.allocation
-            allocation.coherency = Coherency(allocation.name, policy, Cache(allocation.storage), self.report)
+            cache, in_flight = Cache(allocation.storage), allocation.guard.in_flight
+            allocation.coherency = Coherency(allocation.name, policy, cache, self.report, in_flight)
+            allocation.guard = allocation.coherency.guard
         return buffer
 
-    def export(self, view: View) -> Handle:
-        """A handle on the view's storage that keeps it alive; give it to another runtime's `adopt`."""
+    def export(self, port: View | Buffer) -> Handle:
+        """A handle on the view's storage that keeps it alive; give it to another runtime's `adopt`.
+
+        Raises BindingError for a view of another runtime, LifetimeError, SubmitError on a closed runtime.
+        """
+        self.owner.check_open("export")
+        view = entry.view(self.owner, "export", port)
         allocation = view.buffer.live("export")
         allocation.hold(EXPORT)
         return Handle(allocation, view.offset, view.length)
@@ -89,8 +114,13 @@ class Allocator:
         """The exported view in this runtime: the same bytes. Close its `.buffer` when done with it.
 
         Storage that is here already keeps its address: two addresses for one byte would hide conflicts.
-        Raises LifetimeError for storage that has been freed, HeapExhausted.
+        Raises LifetimeError for a handle that is closed or storage that has been freed, HeapExhausted, SubmitError for
+        what is no handle and on a closed runtime.
         """
+        self.owner.check_open("adopt")
+        if not isinstance(handle, Handle):
+            raise SubmitError("type", "adopt", f"got {type(handle).__name__}, wanted a Handle that `export` returned")
+        handle.check_open("imported")
         allocation = handle.allocation
         if allocation.freed:
             raise LifetimeError(f"{allocation}: imported after it was freed")
@@ -100,10 +130,12 @@ class Allocator:
         place = self._heap(heap)
         address = place.take(allocation.storage.size)
         label = name or allocation.name
-        buffer = self._adopt(place, address, allocation.nbytes, allocation.storage, label, allocation.writable)
+        in_flight, nbytes = allocation.guard.in_flight, allocation.nbytes
+        buffer = self._adopt(place, address, nbytes, allocation.storage, label, allocation.writable, in_flight)
         allocation.hold(EXPORT)
         self._parents[buffer.allocation] = allocation
-        buffer.allocation.coherency = allocation.coherency
+        if allocation.coherency is not None:
+            buffer.allocation.coherency, buffer.allocation.guard = allocation.coherency, allocation.guard
         return buffer.view(handle.offset, handle.length)
 
     @property
@@ -125,15 +157,27 @@ class Allocator:
         self.heaps[name] = new
 
     def _heap(self, name: str) -> Heap:
-        if name not in self.heaps:
+        if not isinstance(name, str) or name not in self.heaps:
             raise SubmitError("heap", f"heap {name}", f"no such heap, there are {', '.join(self.heaps)}")
         return self.heaps[name]
 
-    def _adopt(self, heap: Heap, address: int, nbytes: int, storage: np.ndarray, name: str, writable: bool) -> Buffer:
+    def _adopt(
+        self,
+        heap: Heap,
+        address: int,
+        nbytes: int,
+        storage: np.ndarray,
+        name: str,
+        writable: bool,
+        in_flight: JobsInFlight,
+    ) -> Buffer:
         label = name or f"at {address:#x}"
         seen = [memory for memory in self.memories if in_window(memory, address, storage.size)]
         maps = tuple((memory, memory.map(address, storage, writable=writable, name=label)) for memory in seen)
-        allocation = Allocation(label, address, nbytes, storage, writable, bool(maps), caller(), self._free)
+        guard = CpuGuard(label, in_flight, self.report)
+        allocation = Allocation(
+            label, address, nbytes, storage, writable, bool(maps), caller(), self._free, guard, self.owner
+        )
         self._mappings[allocation] = maps
         self._heap_of[allocation] = heap
         self._by_storage[id(storage)] = allocation
@@ -173,7 +217,7 @@ def pages(nbytes: int, prefill: int) -> np.ndarray:
 
 
 def _check_size(nbytes: int, alignment: int) -> None:
-    if isinstance(nbytes, bool) or not isinstance(nbytes, int) or nbytes < 0:
+    if (size := integer(nbytes)) is None or size < 0:
         raise SubmitError("size", "allocate", f"got {nbytes!r} bytes, wanted an integer of at least 0")
-    if alignment < 1 or alignment & (alignment - 1):
-        raise SubmitError("alignment", "allocate", f"got alignment {alignment}, wanted a power of two")
+    if (unit := integer(alignment)) is None or unit < 1 or unit & (unit - 1):
+        raise SubmitError("alignment", "allocate", f"got alignment {alignment!r}, wanted a power of two")

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import attrs
 
+from tessbed.runtime import job_entry
 from tessbed.runtime.jobs import Job, JobResult
 from tessbed.runtime.queues import Queue
 from tessbed.runtime.runtime import Runtime
@@ -36,12 +37,13 @@ class Awaiting:
 
     async def over(self, job: Job) -> JobResult:
         """As `Runtime.settle`."""
-        if not job.over:
+        if not self.runtime.own(job).over:
             await self._until(job.on_over)
         return job.result()
 
     async def room(self, queue: Queue) -> None:
-        """Until the queue takes another job. Raises SubmitError when it is closed, HangError."""
+        """Until the queue takes another job. Raises SubmitError when it is closed or of another runtime, HangError."""
+        job_entry.queue(self.runtime.identity, queue)
         while queue.room < 1:
             queue.check_open()
             await self._until(queue.unretired[0].on_final)

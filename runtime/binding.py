@@ -8,22 +8,38 @@ from collections.abc import Sequence
 
 from tessbed.kernels.errors import BindingError
 from tessbed.kernels.plan import Plan, PortPlan
-from tessbed.runtime.buffers import Buffer, View, as_view
+from tessbed.runtime import entry
+from tessbed.runtime.buffers import Buffer, View
+from tessbed.runtime.identity import Identity
 from tessbed.runtime.spans import Span
 
 Ports = Sequence[View | Buffer | None]
 
 
-def bind(plan: Plan, inputs: Ports, outputs: Ports) -> tuple[tuple[View, ...], tuple[View, ...]]:
-    """The checked views of both ports, none for an empty plan. Raises BindingError, LifetimeError."""
+def bind(
+    identity: Identity, plan: Plan, inputs: Ports, outputs: Ports, *, device: bool = True
+) -> tuple[tuple[View, ...], tuple[View, ...]]:
+    """The checked views of both ports, none for an empty plan. Without `device` they are for the CPU.
+
+    Raises BindingError, LifetimeError.
+    """
     for where, ports in (("inputs", inputs), ("outputs", outputs)):
-        if len(ports) != 1:
+        if len(entry.sequence(where, ports)) != 1:
             raise BindingError("arity", where, f"got {len(ports)} views, wanted 1")
+    offered = (("inputs[0]", inputs[0]), ("outputs[0]", outputs[0]))
     if plan.empty:
+        for where, port in offered:
+            if port is not None:
+                entry.view(identity, where, port)
         return (), ()
-    source = _fitting("inputs[0]", inputs[0], plan.input)
-    target = _fitting("outputs[0]", outputs[0], plan.output)
-    check_writable("outputs[0]", target)
+    source, target = (
+        _fitting(identity, where, port, wanted)
+        for (where, port), wanted in zip(offered, (plan.input, plan.output), strict=True)
+    )
+    if device:
+        check_mapped("inputs[0]", source)
+        check_mapped("outputs[0]", target)
+        check_writable("outputs[0]", target)
     check_disjoint(accessed(source, plan.input), accessed(target, plan.output))
     return (source,), (target,)
 
@@ -56,18 +72,15 @@ def check_disjoint(source: Span, target: Span) -> None:
         raise BindingError("overlap", "inputs[0] and outputs[0]", text)
 
 
-def _fitting(where: str, port: View | Buffer | None, wanted: PortPlan) -> View:
+def _fitting(identity: Identity, where: str, port: View | Buffer | None, wanted: PortPlan) -> View:
     if port is None:
         text = f"got None, wanted {wanted.required_bytes} bytes; only an empty tensor needs no storage"
         raise BindingError("missing", where, text)
-    if not isinstance(port, View | Buffer):
-        raise BindingError("type", where, f"got {type(port).__name__}, wanted a View or Buffer of this runtime")
-    view = as_view(port)
+    view = entry.view(identity, where, port)
     if view.length < wanted.required_bytes:
         text = f"got {view.length} bytes, wanted {wanted.required_bytes}: the whole span, holes and padding included"
         raise BindingError("capacity", where, text)
     if view.address % wanted.alignment_bytes:
         text = f"got device address {view.address:#x}, wanted a multiple of {wanted.alignment_bytes}"
         raise BindingError("alignment", where, text)
-    check_mapped(where, view)
     return view

@@ -14,9 +14,11 @@ import attrs
 import numpy as np
 
 from tessbed.kernels.errors import BindingError
-from tessbed.runtime.coherency import Coherency
+from tessbed.runtime.coherency import Coherency, CpuGuard
 from tessbed.runtime.cpu import CpuSide
 from tessbed.runtime.errors import LifetimeError
+from tessbed.runtime.identity import Identity
+from tessbed.runtime.integers import integer
 from tessbed.runtime.provenance import caller
 
 HANDLE = "open handle"
@@ -38,6 +40,8 @@ class Allocation:
     mapped: bool
     made_at: str
     release: Callable[["Allocation"], None]
+    guard: CpuGuard
+    owner: Identity
     coherency: Coherency | None = None
     references: Counter[str] = attrs.field(factory=Counter, init=False)
     freed: bool = attrs.field(default=False, init=False)
@@ -95,11 +99,12 @@ class Buffer:
 
     @property
     def host(self) -> np.ndarray:
-        """The storage itself, 1-D uint8 of `capacity` bytes: what the device sees. For uncached buffers."""
-        allocation = self.live("host")
-        if allocation.coherency is not None:
-            allocation.coherency.check_bypass()
-        return allocation.storage[: allocation.nbytes]
+        """The storage itself, 1-D uint8 of `capacity` bytes: what the device sees. For uncached buffers.
+
+        Whoever has it may write, so it counts as a write: while a job uses any of these bytes it is a finding.
+        `cpu.read()` reads what a job in flight only reads. An array taken earlier is not watched.
+        """
+        return View(self, 0, self.live("host").nbytes).host
 
     @property
     def closed(self) -> bool:
@@ -109,11 +114,7 @@ class Buffer:
     def view(self, offset: int = 0, length: int | None = None) -> "View":
         """`length` bytes from `offset`, to the end without one. Raises BindingError for what does not fit."""
         capacity = self.live("view").nbytes
-        length = capacity - offset if length is None else length
-        if offset < 0 or length < 0 or offset + length > capacity:
-            text = f"got {length} bytes at offset {offset}, wanted them inside the buffer's {capacity} bytes"
-            raise BindingError("view", f"buffer {self.name!r}", text)
-        return View(self, offset, length)
+        return View(self, offset, _part(f"buffer {self.name!r}", "buffer", offset, length, capacity))
 
     @property
     def cpu(self) -> CpuSide:
@@ -164,22 +165,37 @@ class View:
 
     @property
     def host(self) -> np.ndarray:
-        """The bytes themselves, 1-D uint8, as `Buffer.host`."""
-        return self.buffer.host[self.offset : self.offset + self.length]
+        """The bytes themselves, 1-D uint8, as `Buffer.host`. May raise CoherencyError."""
+        allocation, end = self.buffer.live("host"), self.offset + self.length
+        if allocation.coherency is not None:
+            allocation.coherency.check_bypass()
+        else:
+            allocation.guard.check(self.offset, end, written=True)
+        return allocation.storage[self.offset : end]
 
     @property
     def cpu(self) -> CpuSide:
         """The bytes as the CPU sees them, through its cache where the buffer is cached."""
-        allocation = self.buffer.live("cpu")
-        return CpuSide(allocation.storage, allocation.coherency, self.offset, self.offset + self.length)
+        self.buffer.live("cpu")
+        return CpuSide(self.buffer, self.offset, self.offset + self.length)
 
     def view(self, offset: int = 0, length: int | None = None) -> "View":
         """A part of this view, offset and length in bytes. Raises BindingError for one that leaves it."""
-        length = self.length - offset if length is None else length
-        if offset < 0 or length < 0 or offset + length > self.length:
-            text = f"got {length} bytes at offset {offset}, wanted them inside the view's {self.length} bytes"
-            raise BindingError("view", f"a view of buffer {self.buffer.name!r}", text)
+        length = _part(f"a view of buffer {self.buffer.name!r}", "view", offset, length, self.length)
         return self.buffer.view(self.offset + offset, length)
+
+
+def _part(where: str, whole: str, offset: object, length: object, limit: int) -> int:
+    """The length of a part of `limit` bytes. Raises BindingError for one that leaves them, or is no integer."""
+    start = integer(offset)
+    count = integer(limit - start if length is None and start is not None else length)
+    if start is None or count is None:
+        text = f"got {length!r} bytes at offset {offset!r}, wanted integers"
+        raise BindingError("view", where, text)
+    if start < 0 or count < 0 or start + count > limit:
+        text = f"got {count} bytes at offset {start}, wanted them inside the {whole}'s {limit} bytes"
+        raise BindingError("view", where, text)
+    return count
 
 
 def as_view(port: "View | Buffer") -> View:

@@ -9,8 +9,10 @@ from typing import Any
 
 import attrs
 
+from tessbed.runtime import job_entry
 from tessbed.runtime.buffers import Buffer, View
-from tessbed.runtime.errors import LifetimeError
+from tessbed.runtime.entry import kind_of
+from tessbed.runtime.errors import LifetimeError, SubmitError
 from tessbed.runtime.jobs import Job
 from tessbed.runtime.prepared import Prepared
 from tessbed.runtime.queues import Queue
@@ -20,12 +22,17 @@ from tessbed.runtime.states import State
 
 @attrs.define(eq=False, repr=False)
 class Client:
-    """One process on `runtime`. `queue` is its own."""
+    """One process on `runtime`. `queue` is its own. Raises SubmitError for a queue of another runtime."""
 
     runtime: Runtime
     queue: Queue
     buffers: list[Buffer] = attrs.field(factory=list, init=False)
     gone: bool = attrs.field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.runtime, Runtime):
+            raise SubmitError("type", "Client", f"got {kind_of(self.runtime)}, wanted a Runtime")
+        job_entry.queue(self.runtime.identity, self.queue)
 
     def allocate(self, nbytes: int, **options: Any) -> Buffer:
         """A buffer that ends with the process, if not before. Options as of `Runtime.allocate`."""

@@ -5,6 +5,8 @@ CPU must have cleaned every line that it wrote, of inputs and of outputs: a dirt
 the device's bytes later. After the hand-back the CPU must invalidate before it looks, because it may hold old lines.
 In between it may only read what the device only reads.
 
+The middle part holds for every buffer, cached or not (`in_flight` has the rule), and `CpuGuard` watches it.
+
 The checker keeps its own facts, apart from the cache's flags: what the CPU wrote since its last clean, what a device
 wrote since the last invalidate, what is in flight. So its verdict does not depend on which lines happened to be
 evicted or held: a race that passes by luck is named all the same. Without the checker nothing is refused, and stale
@@ -18,7 +20,9 @@ import attrs
 import numpy as np
 
 from tessbed.runtime.cache import LINE_BYTES, Cache, lines
+from tessbed.runtime.in_flight import JobsInFlight, at_stake, cpu_footprint
 from tessbed.runtime.provenance import caller
+from tessbed.runtime.spans import Span
 
 
 class Policy(Enum):
@@ -52,17 +56,22 @@ FINDINGS = {
 
 @attrs.frozen
 class Finding:
-    """One broken rule: a key of FINDINGS, the buffer, the bytes at stake [start, end) inside it, and where."""
+    """One broken rule: a key of FINDINGS, the buffer, the bytes at stake [start, end) inside it, and where.
+
+    `job` names the job in flight where there is one.
+    """
 
     kind: str
     buffer: str
     start: int
     end: int
     at: str
+    job: str = ""
 
     def __str__(self) -> str:
         stake = f"{self.end - self.start} bytes at stake, {self.start} to {self.end}"
-        return f"{self.kind}: buffer {self.buffer!r}, {stake} (at {self.at}): {FINDINGS[self.kind]}"
+        who = f" ({self.job})" if self.job else ""
+        return f"{self.kind}: buffer {self.buffer!r}, {stake} (at {self.at}): {FINDINGS[self.kind]}{who}"
 
 
 class CoherencyError(RuntimeError):
@@ -78,6 +87,26 @@ def refuse(finding: Finding) -> None:
     raise CoherencyError(finding)
 
 
+@attrs.frozen(eq=False)
+class CpuGuard:
+    """Watches the CPU's accesses to one allocation for jobs in flight. `report` is as in `Coherency`."""
+
+    name: str
+    in_flight: JobsInFlight
+    report: Callable[[Finding], None] | None
+    cached: bool = False
+
+    def check(self, start: int, end: int, *, written: bool) -> None:
+        """Report `access_in_flight` where the CPU may not read or write [start, end) now."""
+        if self.report is None or not self.in_flight.jobs:
+            return
+        span = Span(start, end)
+        found = list(self.in_flight.conflicts(cpu_footprint(span, written=written, cached=self.cached)))
+        if found:
+            stake = at_stake((clash for _, clash in found), span)
+            self.report(Finding("access_in_flight", self.name, stake.start, stake.end, caller(), str(found[0][0])))
+
+
 @attrs.define(eq=False)
 class Coherency:
     """The coherency state of one cached allocation. Spans are byte offsets [start, end) inside it.
@@ -89,41 +118,41 @@ class Coherency:
     policy: Policy
     cache: Cache
     report: Callable[[Finding], None] | None
+    in_flight: JobsInFlight = attrs.field(factory=JobsInFlight)
+    guard: CpuGuard = attrs.field(init=False)
     _cpu_wrote: np.ndarray = attrs.field(init=False)
     _device_wrote: np.ndarray = attrs.field(init=False)
-    _device_reads: np.ndarray = attrs.field(init=False)
-    _device_writes: np.ndarray = attrs.field(init=False)
     _open: Access | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         count = self.cache.valid.size
         self._cpu_wrote, self._device_wrote = np.zeros(count, bool), np.zeros(count, bool)
-        self._device_reads, self._device_writes = np.zeros(count, np.int32), np.zeros(count, np.int32)
+        self.guard = CpuGuard(self.name, self.in_flight, self.report, cached=True)
 
     def read(self, start: int, end: int) -> np.ndarray:
         """What the CPU sees of [start, end), read-only, without a copy."""
         self._check_open(start, end, Access.READ)
-        self._find("access_in_flight", self._device_writes > 0, start, end)
+        self.guard.check(start, end, written=False)
         self._find("missing_invalidate", self._device_wrote, start, end)
         return self.cache.read(start, end)
 
     def modify(self, start: int, end: int) -> np.ndarray:
         """The CPU's [start, end) to write in place."""
         self._check_open(start, end, Access.WRITE)
-        self._find("access_in_flight", (self._device_writes > 0) | (self._device_reads > 0), start, end)
+        self.guard.check(start, end, written=True)
         self._find("missing_invalidate", self._device_wrote, start, end)
         self._cpu_wrote[lines(start, end)] = True
         return self.cache.modify(start, end)
 
     def flush(self, start: int, end: int) -> None:
         """Clean: DRAM gets what the CPU wrote."""
-        self._find("wrong_flush", self._cpu_wrote & (self._device_wrote | (self._device_writes > 0)), start, end)
+        self._find("wrong_flush", self._cpu_wrote & (self._device_wrote | self._rewritten()), start, end)
         self.cache.clean(start, end)
         self._cpu_wrote[lines(start, end)] = False
 
     def invalidate(self, start: int, end: int) -> None:
         """Clean and invalidate: the next read comes from DRAM. Dirty lines go there first."""
-        self._find("wrong_invalidate", self._cpu_wrote & (self._device_wrote | (self._device_writes > 0)), start, end)
+        self._find("wrong_invalidate", self._cpu_wrote & (self._device_wrote | self._rewritten()), start, end)
         self.cache.clean_and_invalidate(start, end)
         self._cpu_wrote[lines(start, end)] = False
         self._device_wrote[lines(start, end)] = False
@@ -145,21 +174,18 @@ class Coherency:
         self._open = None
         self.flush(0, self.cache.storage.size)
 
-    def check_hand_over(self, start: int, end: int, *, written: bool) -> None:
-        """Report what is wrong with submitting a job that reads or writes [start, end) now."""
+    def check_hand_over(self, span: Span, rewrites: Span | None) -> None:
+        """Report what is wrong with submitting a job now that reads `span`, or writes it and rewrites `rewrites`."""
         if self._open is not None:
-            self._tell("missing_end", start, end)
-        self._find("missing_output_flush" if written else "missing_flush", self._cpu_wrote, start, end)
+            self._tell("missing_end", *span)
+        if rewrites is None:
+            self._find("missing_flush", self._cpu_wrote, *span)
+        elif not self._find("missing_output_flush", self._cpu_wrote, *span):
+            self._find("missing_output_flush", self._cpu_wrote, *rewrites)
 
-    def hand_over(self, start: int, end: int, *, written: bool) -> None:
-        """Such a job is submitted."""
-        (self._device_writes if written else self._device_reads)[lines(start, end)] += 1
-
-    def hand_back(self, start: int, end: int, *, written: bool) -> None:
-        """That job is final: what it may have written is the device's until the CPU invalidates."""
-        (self._device_writes if written else self._device_reads)[lines(start, end)] -= 1
-        if written:
-            self._device_wrote[lines(start, end)] = True
+    def device_wrote(self, span: Span) -> None:
+        """A job that may have written `span` is final: the CPU must invalidate before it looks."""
+        self._device_wrote[lines(*span)] = True
 
     def check_bypass(self) -> None:
         """Report an access past the cache."""
@@ -169,14 +195,22 @@ class Coherency:
         if self.policy is Policy.CACHED and self._open not in (wanted, Access.READ_WRITE):
             self._tell("missing_begin", start, end)
 
-    def _find(self, kind: str, bad: np.ndarray, start: int, end: int) -> None:
+    def _rewritten(self) -> np.ndarray:
+        """The lines in which a job in flight rewrites something."""
+        found = np.zeros_like(self._cpu_wrote)
+        for span in self.in_flight.rewrites():
+            found[lines(*span)] = True
+        return found
+
+    def _find(self, kind: str, bad: np.ndarray, start: int, end: int) -> bool:
         """Report the bytes of [start, end) in lines that are `bad`, from the first to the last such byte."""
         span = lines(start, end)
         if self.report is None or not bad[span].any():
-            return
+            return False
         which = np.flatnonzero(bad[span]) + span.start
         low, high = int(which[0]) * LINE_BYTES, (int(which[-1]) + 1) * LINE_BYTES
         self._tell(kind, max(start, low), min(end, high))
+        return True
 
     def _tell(self, kind: str, start: int, end: int) -> None:
         if self.report is not None:

@@ -38,7 +38,7 @@ class Node:
 
 
 def _nodes(given: Iterable[Node]) -> tuple[Node, ...]:
-    return tuple(given)
+    return tuple(given) if isinstance(given, Iterable) else (given,)
 
 
 @attrs.frozen
@@ -49,6 +49,8 @@ class Graph:
     nodes: tuple[Node, ...] = attrs.field(converter=_nodes)
 
     def __attrs_post_init__(self) -> None:
+        _check_types(self.name, self.nodes)
+        _check_names(self.nodes)
         _check_backends(self.nodes)
         _check_writers(self.nodes)
         for node in self.nodes:
@@ -96,6 +98,29 @@ def physical(plan: Plan, *, written: bool) -> tuple[object, ...]:
     strides += [(axis.linear_stride_bytes, axis.extent) for axis in plan.outer]
     steps = sorted((stride, extent) for stride, extent in strides if extent > 1)
     return "linear", plan.linear_dtype.value, plan.shape, tuple(steps), ()
+
+
+def _check_types(graph: object, nodes: tuple[object, ...]) -> None:
+    if not isinstance(graph, str):
+        raise GraphError("type", "graph", f"got the name {graph!r}, wanted text")
+    for index, node in enumerate(nodes):
+        if not isinstance(node, Node):
+            raise GraphError("type", f"nodes[{index}]", f"got {type(node).__name__}, wanted a Node")
+        if not isinstance(node.plan, Plan):
+            got = type(node.plan).__name__
+            raise GraphError("type", f"nodes[{index}].plan", f"got {got}, wanted a Plan of check_inference")
+        for field, value in (("name", node.name), ("source", node.source), ("target", node.target)):
+            if not isinstance(value, str):
+                raise GraphError("type", f"nodes[{index}].{field}", f"got {value!r}, wanted text")
+
+
+def _check_names(nodes: tuple[Node, ...]) -> None:
+    """Kernels, jobs and results go by the name of their node."""
+    first: dict[str, int] = {}
+    for index, node in enumerate(nodes):
+        if first.setdefault(node.name, index) != index:
+            text = f"nodes[{first[node.name]}] has that name already; give each node its own"
+            raise GraphError("two_names", node.name, text)
 
 
 def _check_backends(nodes: tuple[Node, ...]) -> None:

@@ -57,5 +57,9 @@ class Link:
         """A reset is confirmed: what was on its way does not come."""
         self._owed.clear()
 
+    def detach(self) -> None:
+        """Hear no interrupt of the device any more."""
+        self.device.delivery.listeners.remove(self._raised)
+
     def _raised(self, cookie: int, _: JobStats | None) -> None:
         self.interrupt(self, cookie)

@@ -12,6 +12,7 @@ from collections import deque
 import attrs
 
 from tessbed.runtime.errors import QueueFull, SubmitError
+from tessbed.runtime.identity import Identity
 from tessbed.runtime.jobs import OK, Job
 from tessbed.runtime.states import Move, State
 
@@ -21,13 +22,17 @@ ENDED = (State.COMPLETED, State.FAULTED)
 
 @attrs.define(eq=False, repr=False)
 class Queue:
-    """One client's jobs. `capacity` bounds the jobs that are not final yet; None timeouts never expire."""
+    """One client's jobs. `capacity` bounds the jobs that are not final yet; None timeouts never expire.
+
+    `owner` is the runtime's that serves it.
+    """
 
     name: str
     capacity: int = 16
     priority: int = 0
     timeout_ticks: int | None = None
     grace_ticks: int = 0
+    owner: Identity | None = None
     closed: bool = attrs.field(default=False, init=False)
     waiting: deque[Job] = attrs.field(factory=deque, init=False)
     unretired: deque[Job] = attrs.field(factory=deque, init=False)

@@ -9,24 +9,25 @@ Time is simulated: it passes only while somebody waits.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 from simpy import Environment
 from simpy.core import EmptySchedule
 
 from tessbed.kernels.plan import Plan
-from tessbed.runtime import binding, capability
+from tessbed.runtime import binding, capability, entry, job_entry
 from tessbed.runtime.allocator import DIRTY, Allocator, Handle, Leak, device_heap
-from tessbed.runtime.buffers import Allocation, Buffer, View, as_view
+from tessbed.runtime.buffers import Allocation, Buffer, View
 from tessbed.runtime.coherency import Finding, Policy, refuse
 from tessbed.runtime.control import ControlPool
 from tessbed.runtime.errors import SubmitError
+from tessbed.runtime.identity import Identity, check_free, drive
+from tessbed.runtime.integers import integer, optional_number, whole_number
 from tessbed.runtime.jobs import OK, Job, JobResult
 from tessbed.runtime.link import Link
-from tessbed.runtime.owners import Owned
 from tessbed.runtime.prepared import Prepared, prepare
-from tessbed.runtime.queues import Queue
+from tessbed.runtime.queues import Queue, check_ticks
 from tessbed.runtime.recovery import Recovery
 from tessbed.runtime.scheduler import DEVICE_FAULTS, Scheduler
 from tessbed.runtime.spans import Footprint
@@ -37,13 +38,18 @@ from tessbed.runtime.watchdog import Watchdog
 from tessbed.sim.device import Device
 from tessbed.sim.diagnosis import diagnose
 from tessbed.sim.errors import HangError
+from tessbed.sim.spec import DeviceSpec
 
 Ports = Sequence[View | Buffer | None]
 CHECKERS = ("raise", "report", "off")
+PRIORITIES = 1 << 32
+MOST_WORKERS = attrs.fields_dict(DeviceSpec)["workers"].metadata["high"]
 
 
 def _as_devices(given: Device | Sequence[Device]) -> tuple[Device, ...]:
-    return (given,) if isinstance(given, Device) else tuple(given)
+    if isinstance(given, Device):
+        return (given,)
+    return tuple(given) if isinstance(given, Iterable) else ()
 
 
 def _granule_bytes(devices: Sequence[Device]) -> int:
@@ -57,27 +63,33 @@ class Runtime:
 
     `depth` is the number of jobs that a device holds at a time. `checker` is what becomes of a coherency finding:
     "raise", "report" (it joins `findings`) or "off". `auto_reset` resets a device as soon as a job of it is lost.
+    `name` is for messages. A device belongs to one runtime until that is closed; raises SubmitError for one in use.
     Close the runtime, or use it in a `with` statement, which warns of buffers that still live (ResourceWarning).
+
+    Objects of another runtime are refused before anything happens: storage as BindingError, jobs and queues as
+    SubmitError, both with the code "foreign" and both runtimes' names. So is all work on a closed runtime.
     """
 
     devices: tuple[Device, ...] = attrs.field(converter=_as_devices)
     depth: int = attrs.field(default=1, kw_only=True)
     checker: str = attrs.field(default="raise", kw_only=True, validator=attrs.validators.in_(CHECKERS))
     auto_reset: bool = attrs.field(default=True, kw_only=True)
+    name: str = attrs.field(default="", kw_only=True)
+    identity: Identity = attrs.field(init=False)
     findings: list[Finding] = attrs.field(factory=list, init=False)
     allocator: Allocator = attrs.field(init=False)
     scheduler: Scheduler = attrs.field(init=False)
     recovery: Recovery = attrs.field(init=False)
     submitter: Submitter = attrs.field(init=False)
     default_queue: Queue = attrs.field(init=False)
-    closed: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
-        if not self.devices or any(device.env is not self.env for device in self.devices):
-            raise SubmitError("devices", "Runtime", "wanted one device, or several that share one environment")
+        self.identity = Identity(self.name)
+        _check_devices(self.identity, self.devices)
+        whole_number("depth", self.depth, 1)
         memories = tuple(device.memory for device in self.devices)
         report = {"raise": refuse, "report": self.findings.append, "off": None}[self.checker]
-        self.allocator = Allocator(memories, {"device": device_heap(memories)}, report)
+        self.allocator = Allocator(memories, {"device": device_heap(memories)}, report, self.identity)
         self.scheduler = Scheduler(self.env)
         links = (Link(i, device, self.scheduler.interrupt, self.depth) for i, device in enumerate(self.devices))
         self.scheduler.links = tuple(links)
@@ -85,6 +97,13 @@ class Runtime:
         self.scheduler.watch = Watchdog(self.scheduler, self.recovery.quarantined).watch
         self.submitter = Submitter(ControlPool(self.allocator), self.scheduler, _granule_bytes(self.devices))
         self.default_queue = self.queue("default", capacity=64)
+        for device in self.devices:
+            drive(self.identity, device)
+
+    @property
+    def closed(self) -> bool:
+        """True from the call of `close` on."""
+        return self.identity.closed
 
     @property
     def env(self) -> Environment:
@@ -107,9 +126,13 @@ class Runtime:
     ) -> Queue:
         """A new queue, for one client. `timeout_ticks` counts from the submission of each job, `grace_ticks` on.
 
-        Raises SubmitError for a capacity or timeout below 1, a grace below 0.
+        Raises SubmitError for a capacity or timeout below 1, a grace below 0, and on a closed runtime.
         """
-        self.scheduler.queues.append(Queue(name, capacity, priority, timeout_ticks, grace_ticks))
+        self.identity.check_open("queue")
+        if integer(capacity) is None:
+            raise SubmitError("capacity", f"queue {name}", f"got a capacity of {capacity!r}, wanted an integer")
+        whole_number("priority", priority, -PRIORITIES, PRIORITIES)
+        self.scheduler.queues.append(Queue(name, capacity, priority, timeout_ticks, grace_ticks, self.identity))
         return self.scheduler.queues[-1]
 
     def allocate(
@@ -129,11 +152,11 @@ class Runtime:
         )
 
     def export(self, port: View | Buffer) -> Handle:
-        """A handle on the storage, for another runtime."""
-        return self.allocator.export(as_view(port))
+        """A handle on the storage, for another runtime. See `Allocator.export`."""
+        return self.allocator.export(port)
 
     def adopt(self, handle: Handle, *, name: str = "") -> View:
-        """Another runtime's exported storage, mapped here."""
+        """Another runtime's exported storage, mapped here. See `Allocator.adopt`."""
         return self.allocator.adopt(handle, name=name)
 
     def submit(
@@ -151,13 +174,15 @@ class Runtime:
     ) -> Job:
         """Submit one operation; the job's owners are held until it is final. An empty plan ends at once.
 
-        Raises BindingError, CapabilityError, NotRepresentable, CoherencyError, GranuleConflict, QueueFull, and then
-        nothing has happened.
+        Raises SubmitError, BindingError, LifetimeError, CapabilityError, NotRepresentable, CoherencyError,
+        GranuleConflict, QueueFull, and then nothing has happened.
         """
+        order = self._order(queue, after, workers, timeout_ticks, name)
+        work = entry.views(self.identity, "workspace", workspace)
         prepared = plan if isinstance(plan, Prepared) else prepare(plan)
-        sources, targets = binding.bind(prepared.plan, inputs, outputs)
+        sources, targets = binding.bind(self.identity, prepared.plan, inputs, outputs)
         if prepared.packet is None:
-            return self._skip(name, queue or self.default_queue)
+            return self._skip(order)
         for device in self.devices:
             capability.check(capability.composition(device.firmware), (prepared.needs,))
         raw = prepared.packet.bind(sources[0].address, targets[0].address).raw
@@ -167,10 +192,9 @@ class Runtime:
             "prepared": (prepared,),
             "inputs": _allocations(sources),
             "outputs": _allocations(targets),
-            "workspace": _allocations([as_view(port) for port in workspace]),
+            "workspace": _allocations(work),
         }
-        order = Order(queue or self.default_queue, tuple(after), workers, timeout_ticks, name)
-        return self._submit(raw, touches, owners, order)
+        return self.submitter.submit(raw, touches, owners, order)
 
     def submit_packet(
         self,
@@ -184,13 +208,20 @@ class Runtime:
         timeout_ticks: int | None = None,
         name: str = "",
     ) -> Job:
-        """Submit packet bytes as they are, valid or not: the device judges them. Whole views count as accessed."""
-        sources, targets = tuple(map(as_view, inputs)), tuple(map(as_view, outputs))
+        """Submit packet bytes as they are, valid or not: the device judges them. Whole views count as accessed.
+
+        Raises SubmitError, BindingError, LifetimeError, CoherencyError, GranuleConflict, QueueFull, and then nothing
+        has happened.
+        """
+        order = self._order(queue, after, workers, timeout_ticks, name)
+        if not isinstance(raw, bytes | bytearray | memoryview):
+            raise SubmitError("type", "packet", f"got {entry.kind_of(raw)}, wanted bytes")
+        sources = entry.views(self.identity, "inputs", inputs)
+        targets = entry.views(self.identity, "outputs", outputs)
         touches = [Touch.of(view, view.length, written=False) for view in sources]
         touches += [Touch.of(view, view.length, written=True) for view in targets]
         owners = {"inputs": _allocations(sources), "outputs": _allocations(targets)}
-        order = Order(queue or self.default_queue, tuple(after), workers, timeout_ticks, name)
-        return self._submit(raw, touches, owners, order)
+        return self.submitter.submit(bytes(raw), touches, owners, order)
 
     def run(
         self,
@@ -205,22 +236,35 @@ class Runtime:
         return self.wait(self.submit(plan, inputs, outputs, workers=workers, name=name))
 
     def wait(self, job: Job) -> JobResult:
-        """Let time pass until the job is over. Raises JobFault, JobLost, JobCancelled, HangError."""
+        """Let time pass until the job is over. Raises JobFault, JobLost, JobCancelled, HangError, SubmitError."""
         self.settle(job)
         return verdict(job)
 
     def settle(self, job: Job) -> JobResult:
-        """As `wait`, but only tells how the job ended. A lost job is over, a reset or not. Raises HangError."""
+        """As `wait`, but only reports how the job ended. A lost job is over, a reset or not.
+
+        Raises HangError, SubmitError for what is no job of this runtime.
+        """
+        self.own(job)
         while not job.over:
             self.step()
         return job.result()
 
     def cancel(self, job: Job) -> None:
-        """End a job that has not started. Raises StateError for one that has."""
-        self.scheduler.cancel(job)
+        """End a job that has not started. Raises StateError for one that has, SubmitError for another runtime's."""
+        self.scheduler.cancel(self.own(job))
+
+    def own(self, job: Job) -> Job:
+        """The job, where it is one of this runtime. Raises SubmitError."""
+        return job_entry.job(self.identity, "job", job, self.scheduler.live)
 
     def reset(self, device: int = 0) -> None:
-        """Reset a device by its index: its jobs end as recovered once the reset is confirmed, the queues go on."""
+        """Reset a device by its index: its jobs end as recovered once the reset is confirmed, the queues go on.
+
+        Raises SubmitError for an index that no device has, and on a closed runtime.
+        """
+        self.identity.check_open("reset")
+        whole_number("device", device, 0, len(self.devices) - 1)
         self.recovery.reset(self.scheduler.links[device])
 
     def step(self) -> None:
@@ -243,12 +287,14 @@ class Runtime:
         A job that no device ends on its own is ended by a reset: closing files does not stop hardware.
         """
         if not self.closed:
-            self.closed = True
+            self.identity.closed = True
             for job in tuple(self.scheduler.live.values()):
                 if job.state is State.SUBMITTED:
                     self.scheduler.cancel(job, "its runtime was closed")
             self._quiesce()
             self.submitter.control.close()
+            for link in self.scheduler.links:
+                link.detach()
         return self.allocator.leaks
 
     def _quiesce(self) -> None:
@@ -268,16 +314,39 @@ class Runtime:
             text = f"a runtime was closed with {len(leaks)} buffers that still live: {'; '.join(map(str, leaks))}"
             warnings.warn(text, ResourceWarning, stacklevel=2)
 
-    def _submit(self, raw: bytes, touches: Sequence[Touch], owners: Mapping[str, Sequence[Owned]], order: Order) -> Job:
-        if self.closed:
-            raise SubmitError("closed", "submit", "this runtime is closed")
-        return self.submitter.submit(raw, touches, owners, order)
+    def _order(self, queue: object, after: object, workers: object, timeout_ticks: object, name: object) -> Order:
+        """What a client asks for beside the bytes, checked. Raises SubmitError."""
+        self.identity.check_open("submit")
+        if not isinstance(name, str):
+            raise SubmitError("type", "name", f"got {entry.kind_of(name)}, wanted text")
+        return Order(
+            self.default_queue if queue is None else job_entry.queue(self.identity, queue),
+            job_entry.jobs(self.identity, "after", after, self.scheduler.live),
+            optional_number("workers", workers, 1, MOST_WORKERS),
+            _timeout(timeout_ticks),
+            name,
+        )
 
-    def _skip(self, name: str, queue: Queue) -> Job:
-        job = Job(0, name, b"", Footprint(), queue)
+    def _skip(self, order: Order) -> Job:
+        job = Job(0, order.name, b"", Footprint(), order.queue)
         job.outcome = OK
         job.move(Move.SKIP, self.now)
         return job
+
+
+def _timeout(ticks: Any) -> int | None:
+    check_ticks("timeout_ticks", ticks, 1)
+    return ticks
+
+
+def _check_devices(identity: Identity, devices: Sequence[Device]) -> None:
+    """Raise SubmitError for what is no device, is named twice, has another clock, or is in use."""
+    if not devices or any(not isinstance(device, Device) or device.env is not devices[0].env for device in devices):
+        raise SubmitError("devices", "Runtime", "wanted one device, or several that share one environment")
+    for index, device in enumerate(devices):
+        if any(device is other for other in devices[:index]):
+            raise SubmitError("devices", f"devices[{index}]", "the same device twice; each device has one link")
+        check_free(identity, index, device)
 
 
 def _allocations(ports: Sequence[View]) -> tuple[Allocation, ...]:

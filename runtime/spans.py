@@ -1,6 +1,6 @@
 """Spans of device addresses: what a job reads and writes, and when two jobs stand in each other's way."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 
@@ -36,19 +36,19 @@ class Footprint(NamedTuple):
     rewrites: tuple[Span, ...] = ()
 
 
-def conflict(mine: Footprint, other: Footprint) -> tuple[str, Span, Span] | None:
-    """What goes wrong when both run without an order, with the two spans; None when nothing can."""
+class Clash(NamedTuple):
+    """A pair of spans that two footprints must not touch unordered, and in words what each does there."""
+
+    words: str
+    mine: Span
+    theirs: Span
+
+
+def conflicts(mine: Footprint, theirs: Footprint) -> Iterator[Clash]:
+    """What goes wrong when both run without an order, pair by pair; nothing where nothing can."""
     cases = (
-        ("both write into", mine.rewrites, other.rewrites),
-        ("the first reads what the second writes,", mine.reads, other.writes),
-        ("the first writes what the second reads,", mine.writes, other.reads),
+        ("both write into", mine.rewrites, theirs.rewrites),
+        ("the first reads what the second writes,", mine.reads, theirs.writes),
+        ("the first writes what the second reads,", mine.writes, theirs.reads),
     )
-    for words, left, right in cases:
-        for a, b in _pairs(left, right):
-            if a.meets(b):
-                return words, a, b
-    return None
-
-
-def _pairs(left: Sequence[Span], right: Sequence[Span]) -> Iterable[tuple[Span, Span]]:
-    return ((a, b) for a in left for b in right)
+    return (Clash(words, a, b) for words, left, right in cases for a in left for b in right if a.meets(b))

@@ -9,14 +9,15 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from tessbed.runtime.buffers import Allocation, View
-from tessbed.runtime.cache import LINE_BYTES
 from tessbed.runtime.control import ControlPool
 from tessbed.runtime.errors import GranuleConflict
+from tessbed.runtime.identity import Identity
+from tessbed.runtime.in_flight import cpu_footprint, device_footprint
 from tessbed.runtime.jobs import Job
 from tessbed.runtime.owners import Owned
-from tessbed.runtime.queues import Queue, check_ticks
+from tessbed.runtime.queues import Queue
 from tessbed.runtime.scheduler import Scheduler
-from tessbed.runtime.spans import Footprint, Span, conflict
+from tessbed.runtime.spans import Clash, Footprint, Span
 from tessbed.runtime.states import Move
 
 
@@ -34,25 +35,39 @@ class Touch:
         """The first `nbytes` of a view."""
         return cls(view.buffer.live("submission"), view.offset, view.offset + nbytes, written)
 
+    def at_address(self, span: Span) -> Span:
+        """A span of byte offsets as device addresses."""
+        return Span(self.allocation.address + span.start, self.allocation.address + span.end)
+
     @property
-    def span(self) -> Span:
-        """As device addresses."""
-        return Span(self.allocation.address + self.start, self.allocation.address + self.end)
+    def cached(self) -> bool:
+        """Whether the CPU reaches the bytes through its cache."""
+        return self.allocation.coherency is not None
 
-    def check(self) -> None:
-        """Raise CoherencyError where the CPU's cache is not ready for it."""
-        if self.allocation.coherency is not None:
-            self.allocation.coherency.check_hand_over(self.start, self.end, written=self.written)
+    def by_device(self, granule_bytes: int) -> Footprint:
+        """What a device touches, in byte offsets."""
+        span = Span(self.start, self.end)
+        return device_footprint(span, written=self.written, cached=self.cached, granule_bytes=granule_bytes)
 
-    def hand_over(self) -> None:
-        """From here on it is the device's."""
-        if self.allocation.coherency is not None:
-            self.allocation.coherency.hand_over(self.start, self.end, written=self.written)
+    def by_cpu(self) -> Footprint:
+        """What the CPU touches, in byte offsets."""
+        return cpu_footprint(Span(self.start, self.end), written=self.written, cached=self.cached)
 
-    def hand_back(self) -> None:
-        """The device is done with it."""
+    def check(self, footprint: Footprint) -> None:
+        """Raise CoherencyError where the CPU's cache is not ready for a device."""
         if self.allocation.coherency is not None:
-            self.allocation.coherency.hand_back(self.start, self.end, written=self.written)
+            rewrites = footprint.rewrites[0] if self.written else None
+            self.allocation.coherency.check_hand_over(Span(self.start, self.end), rewrites)
+
+    def hand_over(self, job: Job, footprint: Footprint) -> None:
+        """From here on it is the device's, until the job is final."""
+        self.allocation.guard.in_flight.enter(job, footprint)
+        coherency = self.allocation.coherency
+        if coherency is not None and self.written:
+            job.on_final(lambda _: coherency.device_wrote(Span(self.start, self.end)))
+
+
+Touched = Sequence[tuple[Touch, Footprint]]
 
 
 @attrs.frozen
@@ -76,14 +91,14 @@ class Submitter:
 
     def submit(self, raw: bytes, touches: Sequence[Touch], owners: Mapping[str, Sequence[Owned]], order: Order) -> Job:
         """A job for packet bytes. Raises QueueFull, GranuleConflict, CoherencyError, SubmitError, HeapExhausted."""
-        footprint = self._footprint(touches)
-        check_ticks("timeout_ticks", order.timeout_ticks, 1)
+        touched = [(touch, touch.by_device(self.granule_bytes)) for touch in touches]
         order.queue.check_room()
-        check_conflicts(order, footprint, self.scheduler)
-        for touch in touches:
-            touch.check()
-        job = self._bound(raw, footprint, owners, order)
-        _hand_over(job, touches)
+        check_conflicts(f"job {order.name!r}", touched, order.after)
+        for touch, footprint in touched:
+            touch.check(footprint)
+        job = self._bound(raw, _addresses(touched), owners, order)
+        for touch, footprint in touched:
+            touch.hand_over(job, footprint)
         self.scheduler.submit(job, order.workers)
         return job
 
@@ -102,29 +117,37 @@ class Submitter:
         job.move(Move.BIND, self.scheduler.now)
         return job
 
-    def _footprint(self, touches: Sequence[Touch]) -> Footprint:
-        reads = tuple(touch.span for touch in touches if not touch.written)
-        writes = [touch for touch in touches if touch.written]
-        rewrites = tuple(touch.span.widened(self._unit(touch)) for touch in writes)
-        return Footprint(reads, tuple(touch.span for touch in writes), rewrites)
 
-    def _unit(self, touch: Touch) -> int:
-        """What is rewritten with a byte: a write granule, or a CPU line where that is wider."""
-        return self.granule_bytes if touch.allocation.coherency is None else max(self.granule_bytes, LINE_BYTES)
+def blockers(touched: Touched) -> list[tuple[Job, Clash]]:
+    """The jobs in flight that these bytes must not be touched beside, by cookie, each with a pair of addresses."""
+    found: dict[Job, Clash] = {}
+    for touch, footprint in sorted(touched, key=lambda pair: not pair[0].written):
+        for job, (words, mine, theirs) in touch.allocation.guard.in_flight.conflicts(footprint):
+            found.setdefault(job, Clash(words, touch.at_address(mine), touch.at_address(theirs)))
+    return sorted(found.items(), key=lambda pair: pair[0].cookie)
 
 
-def check_conflicts(order: Order, footprint: Footprint, scheduler: Scheduler) -> None:
-    """Raise GranuleConflict, naming both, where a job in flight is in the way that this one does not come after."""
+def check_conflicts(where: str, touched: Touched, after: Sequence[Job]) -> None:
+    """Raise GranuleConflict, naming both, where a job in flight is in the way that is not in `after` or before it."""
     ordered: list[Job] | None = None
-    for other in scheduler.live.values():
-        found = conflict(footprint, other.footprint)
-        if found is None:
-            continue
-        ordered = ancestors(order.after) if ordered is None else ordered
-        if other not in ordered:
-            words, mine, theirs = found
-            text = f"this job and {other} {words} {mine} and {theirs}; submit it with after=[that job]"
-            raise GranuleConflict(f"job {order.name!r}", text, other)
+    for job, (words, mine, theirs) in blockers(touched):
+        ordered = ancestors(after) if ordered is None else ordered
+        if job not in ordered:
+            advice = _advice(job, touched[0][0].allocation.owner)
+            raise GranuleConflict(where, f"this job and {job} {words} {mine} and {theirs}; {advice}", job)
+
+
+def _advice(job: Job, here: Identity) -> str:
+    """What to do about a job in the way: a job of another runtime shares storage, but can not be come after."""
+    return "submit it with after=[that job]" if job.queue.owner is here else f"wait for that job of {job.queue.owner}"
+
+
+def _addresses(touched: Touched) -> Footprint:
+    """All that is touched, as device addresses."""
+    reads, writes, rewrites = (
+        tuple(touch.at_address(span) for touch, footprint in touched for span in footprint[which]) for which in range(3)
+    )
+    return Footprint(reads, writes, rewrites)
 
 
 def ancestors(jobs: Sequence[Job]) -> list[Job]:
@@ -137,10 +160,3 @@ def ancestors(jobs: Sequence[Job]) -> list[Job]:
             found.append(job)
             todo.extend(job.after)
     return found
-
-
-def _hand_over(job: Job, touches: Sequence[Touch]) -> None:
-    cached = [touch for touch in touches if touch.allocation.coherency is not None]
-    for touch in cached:
-        touch.hand_over()
-        job.on_final(lambda _, touch=touch: touch.hand_back())

@@ -1,5 +1,6 @@
 """State machines: random lives of memory, caches and jobs, with the invariants held after every step."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -20,12 +21,15 @@ from hypothesis.stateful import (
 from simpy import Environment
 
 from tessbed.firmware_models.image import FirmwareImage
+from tessbed.kernels.errors import BindingError
 from tessbed.runtime import Buffer, GranuleConflict, HeapExhausted, Job, LifetimeError, QueueFull, Runtime, State, View
 from tessbed.runtime.allocator import Handle
 from tessbed.runtime.audit import audit, audit_ended
 from tessbed.runtime.cache import LINE_BYTES, Cache
 from tessbed.runtime.clients import Client
 from tessbed.runtime.coherency import Coherency, Finding, Policy
+from tessbed.runtime.in_flight import device_footprint
+from tessbed.runtime.spans import Span
 from tessbed.sim.chance import draw
 from tessbed.sim.device import Device
 from tessbed.sim.faults import KINDS, Fault
@@ -82,7 +86,10 @@ class MemoryMachine(RuleBasedStateMachine):
         """An export of a live storage."""
         if buffer is None or buffer.closed:
             return None
-        self.exports.append(self.runtimes[0].export(buffer))
+        home, other = sorted(self.runtimes, key=lambda runtime: buffer.allocation.owner is not runtime.identity)
+        with pytest.raises(BindingError, match="foreign"):
+            other.export(buffer)
+        self.exports.append(home.export(buffer))
         return self.exports[-1]
 
     @rule(target=buffers, which=st.integers(0, 1), handle=handles)
@@ -116,6 +123,10 @@ class MemoryMachine(RuleBasedStateMachine):
         if handle is not None and handle in self.exports:
             handle.close()
             self.exports.remove(handle)
+            with pytest.raises(LifetimeError, match="closed again"):
+                handle.close()
+            with pytest.raises(LifetimeError, match="imported"):
+                self.runtimes[0].adopt(handle)
 
     @invariant()
     def what_lives_is_what_is_referenced(self) -> None:
@@ -186,17 +197,15 @@ class CoherencyMachine(RuleBasedStateMachine):
     @rule(span=ranges)
     def device_reads(self, span: tuple[int, int]) -> None:
         """A whole job that reads: it sees the latest bytes, or the checker has spoken."""
-        self.buffer.check_hand_over(*span, written=False)
-        self.buffer.hand_over(*span, written=False)
+        self._starts(span, written=False)
         assert self.findings or self.dram[slice(*span)].tobytes() == self.truth[slice(*span)].tobytes()
-        self.buffer.hand_back(*span, written=False)
+        self._ends()
 
     @precondition(lambda self: self.writing is None)
     @rule(span=ranges)
     def device_starts_to_write(self, span: tuple[int, int]) -> None:
         """A job takes its output."""
-        self.buffer.check_hand_over(*span, written=True)
-        self.buffer.hand_over(*span, written=True)
+        self._starts(span, written=True)
         self.writing = span
 
     @precondition(lambda self: self.writing is not None)
@@ -206,8 +215,22 @@ class CoherencyMachine(RuleBasedStateMachine):
         assert self.writing is not None
         self.value = self.value % 255 + 1
         self.dram[slice(*self.writing)] = self.truth[slice(*self.writing)] = self.value
-        self.buffer.hand_back(*self.writing, written=True)
+        self._ends()
+        self.buffer.device_wrote(Span(*self.writing))
         self.writing = None
+
+    def _starts(self, span: tuple[int, int], *, written: bool) -> None:
+        """A job of a device with byte strobes is submitted."""
+        footprint = device_footprint(Span(*span), written=written, cached=True, granule_bytes=1)
+        self.buffer.check_hand_over(Span(*span), footprint.rewrites[0] if written else None)
+        self.buffer.in_flight.enter(self, footprint)
+
+    def on_final(self, callback: Callable[[Any], None]) -> None:
+        """The machine stands in for its one job."""
+        self.ended = callback
+
+    def _ends(self) -> None:
+        self.ended(self)
 
     @rule(line=st.integers(0, 3))
     def evict(self, line: int) -> None:

@@ -103,7 +103,7 @@ class CpuGuard:
         span = Span(start, end)
         found = list(self.in_flight.conflicts(cpu_footprint(span, written=written, cached=self.cached)))
         if found:
-            stake = at_stake((clash for _, clash in found), span)
+            stake = at_stake((clash for _, clash in found), span, cached=self.cached)
             self.report(Finding("access_in_flight", self.name, stake.start, stake.end, caller(), str(found[0][0])))
 
 

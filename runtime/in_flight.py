@@ -62,8 +62,8 @@ def cpu_footprint(span: Span, *, written: bool, cached: bool) -> Footprint:
     return Footprint((), touched, touched) if written else Footprint(touched)
 
 
-def at_stake(clashes: Iterable[Clash], span: Span) -> Span:
-    """From the first to the last byte of `span` in conflict."""
-    pairs = [(max(clash.mine.start, clash.theirs.start), min(clash.mine.end, clash.theirs.end)) for clash in clashes]
-    start = min(max(span.start, min(start for start, _ in pairs)), span.end)
-    return Span(start, max(start, min(span.end, max(end for _, end in pairs))))
+def at_stake(clashes: Iterable[Clash], span: Span, *, cached: bool) -> Span:
+    """From the first to the last byte of `span` in conflict, where the CPU touches what `cpu_footprint` says."""
+    theirs = [clash.theirs.widened(LINE_BYTES if cached else 1) for clash in clashes]
+    start, end = min(other.start for other in theirs), max(other.end for other in theirs)
+    return Span(max(span.start, start), min(span.end, end))

@@ -346,6 +346,7 @@ def _check_devices(identity: Identity, devices: Sequence[Device]) -> None:
     for index, device in enumerate(devices):
         if any(device is other for other in devices[:index]):
             raise SubmitError("devices", f"devices[{index}]", "the same device twice; each device has one link")
+    for index, device in enumerate(devices):
         check_free(identity, index, device)
 
 

@@ -1,7 +1,7 @@
 """Execution: one run of a registered graph, from the checks before its first node to the end of its last job.
 
 Nodes start in order. A node on the device comes after the graph's own jobs that are in its way, a node on the CPU
-waits for them. Whatever ends a run early, no job of it is left in flight: time passes until each is over. Where
+waits for them. Whatever ends a run early, no job of it is left in flight: time passes until each is final. Where
 nothing can happen any more, a device does not answer; then what waits is cancelled, and the device is reset if the
 runtime resets by itself.
 """
@@ -22,7 +22,7 @@ from tessbed.runtime.prepared import Prepared
 from tessbed.runtime.runtime import Runtime
 from tessbed.runtime.spans import Span
 from tessbed.runtime.states import ON_DEVICE, State
-from tessbed.runtime.submission import Touch, Touched, blockers, check_conflicts
+from tessbed.runtime.submission import Touch, Touched, blockers, check_alone
 from tessbed.sim.errors import HangError
 
 
@@ -44,7 +44,7 @@ class Execution:
                 binding.bind(self.runtime.identity, node.plan, *ports, device=node.backend == "ev74")
             except BindingError as error:
                 raise BindingError(error.code, f"node {node.name!r}: {error.where}", error.text) from None
-            check_conflicts(f"node {node.name!r}", self._touched(node), ())
+            check_alone(node.name, self._touched(node))
 
     def run(self) -> dict[str, JobResult | None]:
         """The results, by node. Raises what `Runtime.submit` and `wait` raise, and then no job is left in flight."""
@@ -87,7 +87,7 @@ class Execution:
         """The node on the CPU, once the jobs of this graph that are in its way have ended well."""
         for job in self._in_the_way(node):
             self.runtime.wait(job)
-        check_conflicts(f"node {node.name!r}", self._touched(node), ())
+        check_alone(node.name, self._touched(node))
         source = self.views[node.source].view(0, node.plan.input.required_bytes)
         target = self.views[node.target].view(0, node.plan.output.required_bytes)
         with ExitStack() as opened:
@@ -115,10 +115,15 @@ class Execution:
 
 
 def drain(runtime: Runtime, jobs: Sequence[Job]) -> None:
-    """Let time pass until every job is over; where a device does not answer, end what can be ended."""
+    """Let time pass until no device has any of the jobs; where one does not answer, end what can be ended.
+
+    A lost job is over before its reset is confirmed, so this waits for the final state, save in a quarantine that no
+    reset ends by itself.
+    """
     try:
         for job in jobs:
-            runtime.settle(job)
+            while not (job.final or job.state is State.QUARANTINED):
+                runtime.step()
     except HangError:
         _give_up(runtime, jobs)
 

@@ -10,6 +10,7 @@ Time is simulated: it passes only while somebody waits.
 
 import warnings
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import attrs
 from simpy import Environment

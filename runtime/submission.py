@@ -11,7 +11,6 @@ import attrs
 from tessbed.runtime.buffers import Allocation, View
 from tessbed.runtime.control import ControlPool
 from tessbed.runtime.errors import GranuleConflict
-from tessbed.runtime.identity import Identity
 from tessbed.runtime.in_flight import cpu_footprint, device_footprint
 from tessbed.runtime.jobs import Job
 from tessbed.runtime.owners import Owned
@@ -93,7 +92,7 @@ class Submitter:
         """A job for packet bytes. Raises QueueFull, GranuleConflict, CoherencyError, SubmitError, HeapExhausted."""
         touched = [(touch, touch.by_device(self.granule_bytes)) for touch in touches]
         order.queue.check_room()
-        check_conflicts(f"job {order.name!r}", touched, order.after)
+        check_conflicts(touched, order)
         for touch, footprint in touched:
             touch.check(footprint)
         job = self._bound(raw, _addresses(touched), owners, order)
@@ -127,19 +126,24 @@ def blockers(touched: Touched) -> list[tuple[Job, Clash]]:
     return sorted(found.items(), key=lambda pair: pair[0].cookie)
 
 
-def check_conflicts(where: str, touched: Touched, after: Sequence[Job]) -> None:
-    """Raise GranuleConflict, naming both, where a job in flight is in the way that is not in `after` or before it."""
+def check_conflicts(touched: Touched, order: Order) -> None:
+    """Raise GranuleConflict, naming both, for a job in flight in the way that is not in `order.after` or before it."""
     ordered: list[Job] | None = None
     for job, (words, mine, theirs) in blockers(touched):
-        ordered = ancestors(after) if ordered is None else ordered
+        ordered = ancestors(order.after) if ordered is None else ordered
         if job not in ordered:
-            advice = _advice(job, touched[0][0].allocation.owner)
-            raise GranuleConflict(where, f"this job and {job} {words} {mine} and {theirs}; {advice}", job)
+            # A job of another runtime shares storage, but no job of this one can come after it.
+            here = job.queue.owner is order.queue.owner
+            advice = "submit it with after=[that job]" if here else f"wait for that job of {job.queue.owner}"
+            text = f"this job and {job} {words} {mine} and {theirs}; {advice}"
+            raise GranuleConflict(f"job {order.name!r}", text, job)
 
 
-def _advice(job: Job, here: Identity) -> str:
-    """What to do about a job in the way: a job of another runtime shares storage, but can not be come after."""
-    return "submit it with after=[that job]" if job.queue.owner is here else f"wait for that job of {job.queue.owner}"
+def check_alone(node: str, touched: Touched) -> None:
+    """Raise GranuleConflict, naming both, for any job in flight in the way of a graph's node."""
+    for job, (words, mine, theirs) in blockers(touched):
+        text = f"this node and {job} {words} {mine} and {theirs}; wait for that job first"
+        raise GranuleConflict(f"node {node!r}", text, job)
 
 
 def _addresses(touched: Touched) -> Footprint:

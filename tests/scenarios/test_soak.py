@@ -7,8 +7,11 @@ import sys
 import pytest
 
 from tessbed.cli import main
+from tessbed.runtime import Job, State
+from tessbed.runtime.link import Link
+from tessbed.runtime.scheduler import Scheduler
 from tessbed.runtime.submission import Submitter
-from tessbed.scenarios import soak
+from tessbed.scenarios import soak, soak_world
 from tessbed.scenarios.library import load
 from tessbed.scenarios.soak import ALONE_JOBS, run_soak
 from tessbed.scenarios.soak_faults import PROFILES, fault_plan
@@ -129,3 +132,23 @@ def test_a_hundred_thousand_jobs() -> None:
     assert report.problems == ()
     assert report.document()["jobs"] == 100_000
     assert report.rss_growth_percent <= 5
+
+
+def test_a_wrong_byte_of_a_late_output_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An output that comes late is compared as every other: a byte that turns between record and look is a problem."""
+    honest, turned = Scheduler.confirm, []
+
+    def confirm(self: Scheduler, link: Link, job: Job) -> bool:
+        late = job.state is State.TIMED_OUT and job.control.read_record(job.cookie) is not None
+        output = next((thing for role, thing in job.owners.held if role == "outputs"), None)
+        if late and output is not None and job.control.read_record(job.cookie).completion.status == 0:
+            output.storage[job.footprint.writes[0].start - output.address] ^= 1
+            turned.append(str(job))
+        return honest(self, link, job)
+
+    monkeypatch.setattr(Scheduler, "confirm", confirm)
+    monkeypatch.setattr(soak_world, "PATIENCE_TICKS", 600_000)
+    told = run_soak(load("soak"), 160, "completions", 7).document()
+    assert turned
+    wrong = [problem for problem in told["problems"] if problem.endswith("was reported done with a wrong byte")]
+    assert sorted(wrong) == sorted(f"{job} was reported done with a wrong byte" for job in turned)

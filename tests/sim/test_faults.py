@@ -1,9 +1,14 @@
-"""Faults and resets on the device's own interface, without a runtime."""
+"""Faults on the device's own interface: what they are, which have struck, and what a host that polls is given."""
 
 import pytest
 
+from tessbed.firmware_models.image import FirmwareImage
+from tessbed.runtime import Runtime
+from tessbed.sim.device import Device
 from tessbed.sim.errors import HazardError
-from tessbed.sim.faults import KINDS, STRANGE, TRANSFER, Fault, injections
+from tessbed.sim.faults import KINDS, STRANGE, TRANSFER, Fault, by_number, injections
+from tessbed.sim.races import NEVER
+from tests.runtime.bench import filled, small_plan, small_spec
 
 
 def test_every_fault_is_in_the_table() -> None:
@@ -20,3 +25,35 @@ def test_faults_of_transfers_are_injections() -> None:
     planned = [Fault("stall", worker=1, transfer=2), Fault("late", 5), Fault("dma_error")]
     assert injections(planned) == {(1, 2): "stall", (0, 0): "dma_error"}
     assert STRANGE > 1 << 62
+
+
+def test_what_has_struck_is_on_record() -> None:
+    """A device lists each fault that took effect, with the number of its job, and none that did not."""
+    idle = Fault("dma_error", transfer=999)
+    faults = [Fault("late", 7), Fault("late", 0), Fault("repeated", 3), Fault("repeated", 4), idle]
+    device = Device(small_spec(), FirmwareImage.full(), faults=by_number({0: faults}))
+    runtime = Runtime(device)
+    source, target = filled(runtime)
+    runtime.run(small_plan(), [source], [target])
+    assert device.struck == [(0, faults[0])]
+    while device.env.peek() != float("inf"):
+        device.env.step()
+    assert device.struck == [(0, faults[0]), (0, faults[2]), (0, faults[3])]
+
+
+def test_a_host_that_polls_says_so() -> None:
+    """`collect` gives the account of a job whose record is in place, once, and the checker knows of the end."""
+    device = Device(small_spec(), FirmwareImage.full(), faults=by_number({0: [Fault("lost_interrupt")]}))
+    runtime = Runtime(device)
+    source, target = filled(runtime)
+    job = runtime.submit(small_plan(), [source], [target])
+    assert device.collect(job.cookie) is None
+    while device.env.peek() != float("inf"):
+        device.env.step()
+    check = device.delivery.written[job.cookie].learned.__self__  # type: ignore[attr-defined]
+    assert check.known == NEVER
+    stats = device.collect(job.cookie)
+    assert stats is not None
+    assert stats.cookie == job.cookie
+    assert check.known != NEVER
+    assert device.collect(job.cookie) is None

@@ -53,10 +53,6 @@ class Link:
         """Whether an interrupt with this cookie is the one that is owed; it is owed no more."""
         return self._owed.pop(cookie, -1) >= now
 
-    def forget_owed(self) -> None:
-        """A reset is confirmed: what was on its way does not come."""
-        self._owed.clear()
-
     def detach(self) -> None:
         """Hear no interrupt of the device any more."""
         self.device.delivery.listeners.remove(self._raised)

@@ -48,7 +48,6 @@ class Recovery:
     def _confirmed(self, link: Link) -> None:
         """The device touches nothing any more: the jobs end, the queues go on."""
         self._poll(link)
-        link.forget_owed()
         for job in tuple(link.jobs):
             link.jobs.remove(job)
             job.outcome, job.reason = job.outcome or "recovered", job.reason or "the device was reset"

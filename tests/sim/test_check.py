@@ -10,6 +10,7 @@ from simpy import Environment
 from tessbed.sim.check import KINDS, Checker
 from tessbed.sim.device import Submission
 from tessbed.sim.errors import HazardError
+from tessbed.sim.faults import Fault, by_number
 from tessbed.sim.races import NEVER, Write, find_races
 from tessbed.sim.staging import apart, meet
 from tessbed.sim.transfer import Descriptor
@@ -255,6 +256,35 @@ def test_two_jobs_in_one_granule() -> None:
     assert f"granule {DATA + OUT:#x} is written by job 0 and by job 0 of another device" in text
     assert two_devices(32, wait=True) == []
     assert two_devices(64, wait=False) == []
+
+
+@pytest.mark.parametrize("how", ["listener", "poll", "neither"])
+def test_a_host_knows_by_interrupt_or_record(how: str) -> None:
+    """Who listens to the interrupt, or reads the record and says so, may go on at once on another device."""
+
+    def body(ctx: Any) -> Any:
+        yield from ctx.drain(0, [write(OUT, 0, 32)])
+        yield from ctx.wait_drains()
+
+    env, checker = Environment(), Checker("report")
+    quiet = by_number({0: [Fault("lost_interrupt")]} if how != "listener" else {})
+    first = build(body, {"workers": 1}, env=env, checker=checker, faults=quiet)
+    second = build(body, {"workers": 1}, env=env, checker=checker)
+    woken: list[Any] = []
+
+    def go_on(cookie: int, _: object) -> None:
+        woken.append(second.device.submit(Submission(BASE, 16, second.record_address(2), 2)))
+
+    first.device.delivery.listeners.append(go_on)
+    first.submit(1)
+    while env.peek() != float("inf") and not woken:
+        env.step()
+    if how == "poll":
+        assert first.device.collect(1) is not None
+    if how != "listener":
+        go_on(1, None)
+    second.device.run(woken[0])
+    assert len(checker.findings) == (how == "neither")
 
 
 def test_a_race_is_told_with_both_sides() -> None:

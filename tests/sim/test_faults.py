@@ -8,6 +8,7 @@ from tessbed.sim.device import Device
 from tessbed.sim.errors import HazardError
 from tessbed.sim.faults import KINDS, STRANGE, TRANSFER, Fault, by_number, injections
 from tessbed.sim.races import NEVER
+from tessbed.sim.stats import JobStats
 from tests.runtime.bench import filled, small_plan, small_spec
 
 
@@ -57,3 +58,17 @@ def test_a_host_that_polls_says_so() -> None:
     assert stats.cookie == job.cookie
     assert check.known != NEVER
     assert device.collect(job.cookie) is None
+
+
+def test_a_late_completion_is_in_the_account() -> None:
+    """The device's own account of a late job ends when its interrupt comes, and its parts sum to that."""
+    device = Device(small_spec(), FirmwareImage.full(), faults=by_number({0: [Fault("late", 7), Fault("late", 2)]}))
+    runtime = Runtime(device)
+    heard: list[tuple[int, JobStats | None]] = []
+    device.delivery.listeners.append(lambda _, stats: heard.append((device.now, stats)))
+    source, target = filled(runtime)
+    runtime.run(small_plan(), [source], [target])
+    ((tick, stats),) = heard
+    assert stats is not None
+    assert stats.job_ticks == tick == sum(stats.parts.values())
+    assert stats.parts["completion"] == small_spec().completion_ticks + 9

@@ -78,18 +78,19 @@ def _result(outcome: Outcome) -> dict[str, Any]:
         path = outcome.run.path
         result["path"] = f"{path.move.value} {path.channels.value} {path.traversal.value}"
     if outcome.run and (done := outcome.run.result):
-        result |= {"job_ticks": done.job_ticks, "parts_ticks": done.parts}
-        result |= {} if outcome.trouble else _device_counts(done.stats)
+        counted = {"parts_ticks": done.parts} if outcome.trouble else _device_counts(done.stats, done.parts)
+        result |= {"job_ticks": done.job_ticks, **counted}
     return result
 
 
-def _device_counts(stats: JobStats | None) -> dict[str, Any]:
+def _device_counts(stats: JobStats | None, parts: dict[str, int]) -> dict[str, Any]:
     """What the device counted; all zero where nothing was submitted."""
     reads, writes = (stats.reads, stats.writes) if stats else (Traffic(), Traffic())
     names = ("transfers", "descriptors", "payload_bytes", "port_bytes", "rmw_granules")
     return {
         "workers": stats.workers_launched if stats else 0,
         **{name: {"read": getattr(reads, name), "write": getattr(writes, name)} for name in names},
+        "parts_ticks": parts,
         "counts": dict(stats.counts) if stats else {},
         "timing": _timing(stats) if stats else {},
     }

@@ -62,5 +62,7 @@ def _troubled() -> Run:
     """A run with all that a document can tell: a fault, another engine than was asked for, a byte and a tick wrong."""
     done = run(load("fault-dma-error", ()), engine="exact")
     last = done.jobs[-1]
-    wrong = attrs.evolve(last.outcomes[-1], mismatch=Mismatch(3, 1, 2, "scalar", (0,), 3), parted="at tick 7")
+    wrong = attrs.evolve(
+        last.outcomes[-1], mismatch=Mismatch(3, 1, 2, "scalar", (0,), 3), parted="at tick 7", idle=("a fault",)
+    )
     return attrs.evolve(done, jobs=(*done.jobs[:-1], attrs.evolve(last, outcomes=(*last.outcomes[:-1], wrong))))

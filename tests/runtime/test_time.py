@@ -9,9 +9,8 @@ from tessbed.firmware_models.image import FirmwareImage
 from tessbed.runtime import Job, JobLost, Runtime, State
 from tessbed.runtime.audit import audit, audit_ended
 from tessbed.runtime.errors import SubmitError
-from tessbed.runtime.spans import Footprint
 from tessbed.sim.check import Checker
-from tessbed.sim.device import Device
+from tessbed.sim.device import Device, Submission
 from tessbed.sim.errors import HazardError
 from tessbed.sim.faults import Fault, by_number
 from tests.runtime.bench import filled, linear_output, small_plan, small_spec, tiled_input
@@ -266,16 +265,17 @@ def test_the_checker_knows_what_the_host_knows(faults: tuple[Fault, ...], timeou
 
 
 def test_the_checker_still_sees_a_race() -> None:
-    """A host that submits to another device before it knows of the end is accused, even where the record is there."""
+    """A job that another device gets before the host knows of the first one's end races, though the record is there."""
     runtime = Runtime(devices((), ()))
     source, target = filled(runtime)
     job = runtime.submit(small_plan(), [source], [target])
     passed(runtime, RECORD)
     assert job.state is State.RUNNING
-    job.footprint = Footprint()  # else the runtime would not take the next one
-    clash = runtime.submit(small_plan(), [source], [target])
+    assert job.control is not None
+    record = runtime.allocate(64, name="record")
+    other = Submission(job.control.packet.address, len(job.raw), record.address, 99)
     with pytest.raises(HazardError, match="granule_race"):
-        runtime.wait(clash)
+        runtime.devices[1].run(runtime.devices[1].submit(other))
 
 
 BAD_TICKS: dict[str, Callable[[Runtime], object]] = {

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from operator import index
 
 from tessbed.kernels.dtypes import DType
-from tessbed.kernels.errors import ContractError
+from tessbed.kernels.errors import ContractError, shown
 from tessbed.kernels.tensor import (
     ChannelStorage,
     Contiguous,
@@ -43,10 +43,11 @@ def check_shapes(source: TensorSpec, target: TensorSpec) -> tuple[int, ...]:
     shape = _checked_shape(source.shape, "inputs[0].shape")
     other = _checked_shape(target.shape, "outputs[0].shape")
     if shape != other:
+        got, wanted = (", ".join(map(shown, extents)) for extents in (other, shape))
         raise ContractError(
             "shape_mismatch",
             "outputs[0].shape",
-            f"got {list(other)}, wanted the input's {list(shape)}; only storage changes, never the logical shape",
+            f"got [{got}], wanted the input's [{wanted}]; only storage changes, never the logical shape",
         )
     return shape
 
@@ -74,14 +75,14 @@ def plain_integer(value: object) -> int | None:
 def _integer(value: object, code: str, where: str, minimum: int) -> int:
     number = plain_integer(value)
     if number is None or number < minimum:
-        raise ContractError(code, where, f"got {value!r}, wanted an integer of at least {minimum}")
+        raise ContractError(code, where, f"got {shown(value)}, wanted an integer of at least {minimum}")
     return number
 
 
 def check_dtype(spec: TensorSpec, where: str, admitted: Sequence[DType], remedy: str) -> DType:
     """The port's dtype if it is one of `admitted`, or dtype_unsupported with `remedy`."""
     if spec.dtype not in admitted:
-        got = spec.dtype.value if isinstance(spec.dtype, DType) else repr(spec.dtype)
+        got = spec.dtype.value if isinstance(spec.dtype, DType) else shown(spec.dtype)
         wanted = " or ".join(dtype.value for dtype in admitted)
         raise ContractError("dtype_unsupported", f"{where}.dtype", f"got {got}, wanted {wanted}; {remedy}")
     return spec.dtype
@@ -139,7 +140,7 @@ def _check_mapping(layout: MlaTiled, where: str, shape: tuple[int, ...]) -> None
         raise ContractError(
             "channel_storage",
             f"{where}.channel_storage",
-            f"got {layout.channel_storage!r}, wanted a ChannelStorage",
+            f"got {shown(layout.channel_storage)}, wanted a ChannelStorage",
         )
     seen: dict[int, str] = {}
     for name, axis, extent in zip(AXIS_NAMES, layout.axes, layout.tile_shape, strict=True):
@@ -149,14 +150,14 @@ def _check_mapping(layout: MlaTiled, where: str, shape: tuple[int, ...]) -> None
             raise ContractError(
                 "omitted_axis_tile",
                 f"{where}.tile_shape.{name}",
-                f"got {extent}, wanted 1: axis {name} is omitted; map it or set its tile extent to 1",
+                f"got {shown(extent)}, wanted 1: axis {name} is omitted; map it or set its tile extent to 1",
             )
 
 
 def _check_axis(name: str, axis: int, where: str, rank: int, seen: dict[int, str]) -> None:
     _integer(axis, "axis_out_of_range", where, minimum=-1)
     if axis >= rank:
-        raise ContractError("axis_out_of_range", where, f"got {axis}, wanted -1 or a logical axis below {rank}")
+        raise ContractError("axis_out_of_range", where, f"got {shown(axis)}, wanted -1 or a logical axis below {rank}")
     if axis == -1 and name == "c":
         raise ContractError(
             "channel_axis_missing", where, "got -1, wanted a logical axis; the channel axis is required"
@@ -204,12 +205,15 @@ def linear_strides(
 def _checked_stride(stride: int, where: str, extent: int, width: int, positive_unless_unit: bool) -> int:
     stride = _integer(stride, "stride_negative", where, minimum=0)
     if stride % width:
-        raise ContractError("stride_unaligned", where, f"got {stride}, wanted a multiple of the scalar's {width} bytes")
+        raise ContractError(
+            "stride_unaligned", where, f"got {shown(stride)}, wanted a multiple of the scalar's {width} bytes"
+        )
     if stride == 0 and (extent > 1 or (positive_unless_unit and extent != 1)):
         raise ContractError(
             "stride_zero",
             where,
-            f"got 0 on an extent of {extent}; broadcast views are not admitted, copy the data out",
+            f"got 0 on an extent of {shown(extent)}, wanted a step for each element; "
+            "broadcast views are not admitted, copy the data out",
         )
     return stride
 
@@ -223,7 +227,7 @@ def _prove_nonoverlapping(strides: tuple[int, ...], where: str, shape: tuple[int
             raise ContractError(
                 "stride_overlap",
                 f"{where}[{axis}]",
-                f"got {stride}, wanted at least {span}, the span of the axes inside it; "
+                f"got {shown(stride)}, wanted at least {shown(span)}, the span of the axes inside it; "
                 "overlap can not be excluded, use larger strides",
             )
         span += (shape[axis] - 1) * stride

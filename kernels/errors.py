@@ -1,5 +1,19 @@
 """The caller's mistakes, kept apart by when they are found: admission, encoding, binding."""
 
+LONGEST_BITS = 256
+LONGEST_TEXT = 80
+
+
+def shown(value: object) -> str:
+    """A value as messages show it, on part of a line. Python refuses to print integers of some thousand digits."""
+    if isinstance(value, int) and value.bit_length() > LONGEST_BITS:
+        return f"{'-' * (value < 0)}2**{value.bit_length() - 1} or more"
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # such an integer inside of something
+        text = type(value).__name__
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
+
 
 class ContractError(ValueError):
     """A request that the documents do not admit; raised before any Plan exists.

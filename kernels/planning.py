@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from operator import index
 
-from tessbed.kernels.errors import ContractError
+from tessbed.kernels.errors import ContractError, shown
 from tessbed.kernels.plan import (
     LIMIT_BYTES,
     TILE_ALIGNMENT_BYTES,
@@ -95,6 +95,6 @@ def _bounded(span: int, port: str) -> int:
         raise ContractError(
             "storage_overflow",
             f"{port}[0]",
-            f"got a span of {span} bytes, wanted at most 2**63 - 1; split the tensor",
+            f"got a span of {shown(span)} bytes, wanted at most 2**63 - 1; split the tensor",
         )
     return span

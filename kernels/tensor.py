@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterable
 from enum import Enum
+from itertools import islice
 from typing import TypeVar
 
 import attrs
 
 from tessbed.kernels.dtypes import DType
-from tessbed.kernels.errors import ContractError
+from tessbed.kernels.errors import ContractError, shown
 
 Entry = TypeVar("Entry")
+MOST_ENTRIES = 256
+"""As many entries of a sequence are looked at: far more than any rank, and an iterator may have no end."""
 
 
 class ChannelStorage(Enum):
@@ -25,10 +28,10 @@ def entries(where: str) -> Callable[[Iterable[Entry]], tuple[Entry, ...]]:
     def copied(values: Iterable[Entry]) -> tuple[Entry, ...]:
         if isinstance(values, Iterable) and not isinstance(values, set | frozenset | dict):
             try:
-                return tuple(values)
+                return tuple(islice(values, MOST_ENTRIES))
             except TypeError:  # a numpy scalar array says that it is iterable
                 pass
-        raise ContractError("not_a_sequence", where, f"got {values!r}, wanted a sequence; put it in a list")
+        raise ContractError("not_a_sequence", where, f"got {shown(values)}, wanted a sequence; put it in a list")
 
     return copied
 

@@ -5,7 +5,9 @@ outer axis. `tile` has one extent for each of D, H, W, C that `axes` names, in t
 BF16 is its 16-bit words: uint16, or ml_dtypes.bfloat16 taken by its bits. Nothing is converted on the way.
 """
 
+import os
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -14,9 +16,10 @@ from tessbed.kernels.a65 import detess as a65_detess
 from tessbed.kernels.a65 import detesscast as a65_detesscast
 from tessbed.kernels.a65 import tess as a65_tess
 from tessbed.kernels.a65.prepared import Prepared
+from tessbed.kernels.admission import linear_strides
 from tessbed.kernels.binding import HostBuffer
 from tessbed.kernels.dtypes import DType
-from tessbed.kernels.errors import BindingError, ContractError
+from tessbed.kernels.errors import BindingError, ContractError, shown
 from tessbed.kernels.ops import detess as detess_op
 from tessbed.kernels.ops import detesscast as detesscast_op
 from tessbed.kernels.ops import tess as tess_op
@@ -25,8 +28,30 @@ from tessbed.kernels.tensor import ChannelStorage, Contiguous, MlaCBlocked, MlaT
 
 __all__ = ["detess", "detesscast", "tess"]
 MAPPED = "DHWC"
+ALWAYS_THERE_BYTES = 1 << 28
+MACHINE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 62
 STORAGE = {"compact": ChannelStorage.COMPACT, "pad16": ChannelStorage.PAD16}
 KINDS = {"int8": DType.INT8, "uint16": DType.BF16, "bfloat16": DType.BF16, "float32": DType.FP32}
+_FLOATS = "floating-point values are not converted here: round them with .astype(ml_dtypes.bfloat16)"
+_SMALL = "values are not converted here: .astype(np.int8) takes those from -128 to 127"
+ADVICE = {
+    "x": {
+        "uint8": "its bytes as INT8 are x.view(np.int8)",
+        "bool": "its bytes as INT8 are x.view(np.int8)",
+        "int16": "its bits as BF16 words are x.view(np.uint16)",
+        "float16": _FLOATS,
+        "float32": _FLOATS,
+        "float64": _FLOATS,
+        **dict.fromkeys(("uint32", "uint64", "int32", "int64"), _SMALL),
+    },
+    "result": {
+        "uint8": "ask for int8 and take the result's bytes with .view(np.uint8)",
+        "int16": "ask for uint16 and take the result's bits with .view(np.int16)",
+        **dict.fromkeys(("float16", "float64"), "detesscast gives float32: convert its result with .astype"),
+        "float32": "detesscast widens BF16 to float32",
+    },
+}
+"""What to do about an array's scalar type, and about one that is asked for."""
 ALIASES = {"bf16": "uint16", "fp32": "float32"}
 
 
@@ -42,12 +67,13 @@ def tess(
 
     A strided view is read in place where its strides are admitted, and copied first where they are not (negative,
     broadcast). `fill` is the raw INT8 byte of padded channels, required for INT8 with "pad16".
-    Raises ContractError (a ValueError) for what the Tess document does not admit.
+    Raises ContractError (a ValueError) for what is no array, what the Tess document does not admit, and what this
+    machine has no memory for.
     """
-    x = np.asarray(x)
+    x = _array(x)
     dtype, _ = _kind(x.dtype, "x.dtype", ("int8", "uint16", "bfloat16"))
     tiled = TensorSpec(x.shape, dtype, _tiles(axes, tile, channels, x.ndim))
-    source, prepared = _admitted(x if x.flags.aligned else x.copy(), tiled, tess_op.Params(fill))
+    source, prepared = _admitted(x if x.flags.aligned else _dense(x), tiled, tess_op.Params(fill))
     output = _aligned(prepared.plan.output.required_bytes)
     a65_tess.execute(prepared, [_host(source, prepared.plan.input.required_bytes)], [output])
     return output
@@ -66,15 +92,16 @@ def detess(
     """Unpacks tiles into an array of `shape` and `dtype` (int8, uint16 or "bf16", ml_dtypes.bfloat16).
 
     `tiled` is at least the tiled side's required bytes. `out`, if given, receives the result in its own strides,
-    and its gaps stay untouched. Raises ContractError, or BindingError where `tiled` is too small.
+    and its gaps stay untouched. Raises ContractError as in `tess`, and BindingError (a ValueError too) where the memory
+    of `tiled` or `out` does not fit: too small, not plain bytes, not aligned for its type, shared by both.
     """
     kind, numpy_dtype = _kind(dtype, "dtype", ("int8", "uint16", "bfloat16"))
     extents = entries("shape")(shape)
     spec = TensorSpec(extents, kind, _tiles(axes, tile, channels, len(extents)))
-    linear = TensorSpec(extents, kind, _out_layout(out, extents, numpy_dtype))
+    linear = TensorSpec(extents, kind, _out_layout(out, extents, kind, numpy_dtype))
     prepared = a65_detess.check_inference(detess_op.Request([spec], [linear]))
     source = _tile_bytes(tiled, prepared.plan.input.required_bytes)
-    target = np.empty(prepared.plan.shape, numpy_dtype) if out is None else out
+    target = _empty(prepared.plan.shape, numpy_dtype) if out is None else out
     a65_detess.execute(prepared, [source], [_host(target, prepared.plan.output.required_bytes)])
     return target
 
@@ -99,40 +126,66 @@ def detesscast(
     blocked = isinstance(channels, str) and channels == "cblocked"
     layout = _blocks(axes, tile, len(extents)) if blocked else _tiles(axes, tile, channels, len(extents))
     spec = TensorSpec(extents, DType.BF16, layout)
-    linear = TensorSpec(extents, kind, _out_layout(out, extents, numpy_dtype))
+    linear = TensorSpec(extents, kind, _out_layout(out, extents, kind, numpy_dtype))
     prepared = a65_detesscast.check_inference(detesscast_op.Request([spec], [linear]))
     source = _tile_bytes(tiled, prepared.plan.input.required_bytes)
-    target = np.empty(prepared.plan.shape, numpy_dtype) if out is None else out
+    target = _empty(prepared.plan.shape, numpy_dtype) if out is None else out
     a65_detesscast.execute(prepared, [source], [_host(target, prepared.plan.output.required_bytes)])
     return target
 
 
 def _kind(dtype: DTypeLike | str, where: str, admitted: tuple[str, ...]) -> tuple[DType, np.dtype]:
     """The scalar type, and the numpy dtype that the caller speaks; ml_dtypes is recognised, never imported."""
-    if isinstance(dtype, str):
-        dtype = ALIASES.get(dtype, dtype)
-    try:
-        numpy_dtype = np.dtype(dtype)
-    except TypeError:
-        numpy_dtype = None
-    name = numpy_dtype.name if numpy_dtype is not None and numpy_dtype.isnative else None
+    numpy_dtype = _numpy_dtype(ALIASES.get(dtype, dtype) if isinstance(dtype, str) else dtype)
+    plain = numpy_dtype is not None and numpy_dtype.isnative and numpy_dtype.subdtype is None
+    name = numpy_dtype.name if numpy_dtype is not None and plain else None
     if numpy_dtype is None or name not in admitted:
+        got = (
+            shown(dtype)
+            if numpy_dtype is None or dtype is None
+            else shown(numpy_dtype)
+            if numpy_dtype.names
+            else str(numpy_dtype)
+        )
+        advice = ADVICE["x" if where == "x.dtype" else "result"].get(
+            numpy_dtype.name if numpy_dtype is not None else "", ""
+        )
+        if numpy_dtype is not None and not numpy_dtype.isnative:
+            advice = "turn its bytes with .astype(dtype.newbyteorder('='))"
         raise ContractError(
             "dtype_unsupported",
             where,
-            f"got {dtype!r}, wanted one of {', '.join(admitted)}; BF16 words are uint16 or ml_dtypes.bfloat16",
+            f"got {got}, wanted one of {', '.join(admitted)}; "
+            f"{advice or 'BF16 words are uint16 or ml_dtypes.bfloat16'}",
         )
     return KINDS[name], numpy_dtype
+
+
+def _numpy_dtype(dtype: DTypeLike | str) -> np.dtype | None:
+    """What numpy makes of `dtype`; None where it makes nothing of it, for which it has errors of many classes."""
+    try:
+        return np.dtype(dtype)
+    except Exception:
+        return None
 
 
 def _checked_axes(axes: str, tile: Sequence[int], rank: int) -> dict[str, int]:
     """The tile extent of each mapped letter."""
     if not isinstance(axes, str) or len(axes) != rank:
-        raise ContractError("axes_letters", "axes", f"got {axes!r}, wanted {rank} letters, one for each axis")
+        letters = f"{len(axes)} letters" if isinstance(axes, str) else "no text"
+        raise ContractError(
+            "axes_letters",
+            "axes",
+            f"got {shown(axes)}, {letters}, for a tensor of {rank} axes; wanted {rank} letters, one for each axis",
+        )
     twice = [letter for letter in MAPPED if axes.count(letter) > 1]
     if twice or not all(letter.isalpha() and letter.isupper() for letter in axes):
         raise ContractError(
-            "axes_letters", "axes", f"got {axes!r}, wanted capital letters with each of D, H, W, C at most once"
+            "axes_letters", "axes", f"got {shown(axes)}, wanted capital letters with each of D, H, W, C at most once"
+        )
+    if rank and "C" not in axes:
+        raise ContractError(
+            "channel_axis_missing", "axes", f"got {shown(axes)}, wanted a C among them; the channel axis is required"
         )
     mapped = [letter for letter in axes if letter in MAPPED]
     extents = entries("tile")(tile)
@@ -140,7 +193,8 @@ def _checked_axes(axes: str, tile: Sequence[int], rank: int) -> dict[str, int]:
         raise ContractError(
             "tile_count",
             "tile",
-            f"got {len(extents)} extents, wanted {len(mapped)}: one for each of {', '.join(mapped)}",
+            f"got {len(extents)} extents, {shown(extents)}, for axes {axes!r}; "
+            f"wanted {len(mapped)}, one for each of {', '.join(mapped)}",
         )
     return dict(zip(mapped, extents, strict=True))
 
@@ -151,7 +205,7 @@ def _tiles(axes: str, tile: Sequence[int], channels: str, rank: int) -> MlaTiled
         raise ContractError(
             "channel_storage",
             "channels",
-            f"got {channels!r}, wanted 'compact' or 'pad16' ('cblocked' for detesscast only)",
+            f"got {shown(channels)}, wanted 'compact' or 'pad16' ('cblocked' for detesscast only)",
         )
     return MlaTiled(
         [axes.find(letter) for letter in MAPPED], [extents.get(letter, 1) for letter in MAPPED], STORAGE[channels]
@@ -165,8 +219,52 @@ def _blocks(axes: str, tile: Sequence[int], rank: int) -> MlaCBlocked:
     return MlaCBlocked(extents["H"], extents["W"], extents["C"])
 
 
+def _array(x: object) -> np.ndarray:
+    """`x` as an array; numpy's many complaints about what is none become one."""
+    try:
+        return np.asarray(x)
+    except (TypeError, ValueError, OverflowError, BufferError) as error:
+        text = f"got {type(x).__name__} that numpy makes no array of ({error}), wanted an array"
+        raise ContractError("not_an_array", "x", text) from error
+
+
 def _layout(array: np.ndarray) -> Contiguous | Strided:
-    return Contiguous() if array.flags.c_contiguous else Strided(array.strides)
+    """The array's strides; that of an axis of extent 1 means nothing, and numpy leaves anything there."""
+    if array.flags.c_contiguous:
+        return Contiguous()
+    pairs = zip(array.shape, array.strides, strict=True)
+    return Strided(tuple(array.itemsize if extent == 1 else stride for extent, stride in pairs))
+
+
+def _check_memory(count: int, where: str) -> None:
+    """Refuses what the machine could not hold: the system may grant the memory, and end the process that uses it."""
+    if count >= ALWAYS_THERE_BYTES and count > MACHINE_BYTES:
+        raise _no_memory(count, where)
+
+
+def _no_memory(count: int, where: str) -> ContractError:
+    return ContractError(
+        "no_memory", where, f"got {count} bytes to allocate, wanted what this machine has; split the tensor"
+    )
+
+
+def _dense(x: np.ndarray) -> np.ndarray:
+    """A dense copy of `x`, at an address that is aligned for its type."""
+    _check_memory(x.nbytes, "x")
+    try:
+        return np.array(x, order="C", copy=True)
+    except MemoryError as error:
+        raise _no_memory(x.nbytes, "x") from error
+
+
+def _empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """A dense array whose content is still to be written."""
+    count = prod(shape) * dtype.itemsize
+    _check_memory(count, "shape")
+    try:
+        return np.empty(shape, dtype)
+    except MemoryError as error:
+        raise _no_memory(count, "shape") from error
 
 
 def _admitted(x: np.ndarray, tiled: TensorSpec, params: tess_op.Params) -> tuple[np.ndarray, Prepared]:
@@ -178,19 +276,27 @@ def _admitted(x: np.ndarray, tiled: TensorSpec, params: tess_op.Params) -> tuple
     except ContractError as error:
         if not error.code.startswith("stride"):
             raise
-        return _admitted(np.ascontiguousarray(x), tiled, params)
+        a65_tess.check_inference(tess_op.Request([TensorSpec(x.shape, tiled.dtype)], [tiled], params))
+        return _admitted(_dense(x), tiled, params)
 
 
-def _out_layout(out: np.ndarray | None, shape: tuple[int, ...], dtype: np.dtype) -> Contiguous | Strided:
+def _out_layout(out: np.ndarray | None, shape: tuple[int, ...], kind: DType, dtype: np.dtype) -> Contiguous | Strided:
     """How the result lies in memory: as in `out`, or dense."""
     if out is None:
         return Contiguous()
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
         got = f"{out.dtype} {list(out.shape)}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise ContractError("out_mismatch", "out", f"got {got}, wanted {dtype} {list(shape)}; pass such an array")
+        raise ContractError(
+            "out_mismatch", "out", f"got {got}, wanted {dtype} {shown(list(shape))}; pass such an array"
+        )
     if not out.flags.writeable:
         raise ContractError("out_read_only", "out", "got a read-only array, wanted a writable one")
-    return _layout(out)
+    layout = _layout(out)
+    try:
+        linear_strides(TensorSpec(shape, kind, layout), "out", shape)
+    except ContractError as error:
+        raise ContractError(error.code, error.where.replace("out.layout", "out"), error.text) from None
+    return layout
 
 
 def _host(array: np.ndarray, required_bytes: int) -> HostBuffer | None:
@@ -213,12 +319,21 @@ def _tile_bytes(tiled: np.ndarray, required_bytes: int) -> np.ndarray:
 def _flat_bytes(tiled: np.ndarray) -> np.ndarray:
     try:
         array = tiled if isinstance(tiled, np.ndarray) else np.frombuffer(tiled, np.uint8)
-        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    except TypeError:
+        if array.dtype.hasobject:
+            raise TypeError
+        dense = array if array.flags.c_contiguous else _dense(array)
+        return dense.reshape(-1).view(np.uint8)
+    except (TypeError, ValueError, BufferError) as error:
+        if isinstance(error, ContractError):
+            raise
         raise BindingError("type", "tiled", f"got {type(tiled).__name__}, wanted an array of plain bytes") from None
 
 
 def _aligned(size_bytes: int) -> np.ndarray:
-    storage = np.empty(size_bytes + TILE_ALIGNMENT_BYTES, np.uint8)
+    _check_memory(size_bytes, "tiled")
+    try:
+        storage = np.empty(size_bytes + TILE_ALIGNMENT_BYTES, np.uint8)
+    except MemoryError as error:
+        raise _no_memory(size_bytes, "tiled") from error
     first = -storage.__array_interface__["data"][0] % TILE_ALIGNMENT_BYTES
     return storage[first : first + size_bytes]

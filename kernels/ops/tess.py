@@ -4,7 +4,7 @@ import attrs
 
 from tessbed.kernels import admission, planning
 from tessbed.kernels.dtypes import DType
-from tessbed.kernels.errors import ContractError
+from tessbed.kernels.errors import ContractError, shown
 from tessbed.kernels.plan import Op, Plan
 from tessbed.kernels.tensor import ChannelStorage, MlaTiled, TensorSpec, entries
 
@@ -57,7 +57,9 @@ def _channel_fill(params: Params, dtype: DType, target: TensorSpec) -> int:
     padded = target.layout.channel_storage is ChannelStorage.PAD16
     if dtype is DType.BF16:
         if fill is not None:
-            raise ContractError("fill_rejected", where, f"got {fill!r}, wanted none: BF16 padding is positive zero")
+            raise ContractError(
+                "fill_rejected", where, f"got {shown(fill)}, wanted none: BF16 padding is positive zero"
+            )
         return 0
     if fill is None:
         if padded:
@@ -69,5 +71,5 @@ def _channel_fill(params: Params, dtype: DType, target: TensorSpec) -> int:
         return 0
     byte = admission.plain_integer(fill)
     if byte is None or not -128 <= byte <= 127:
-        raise ContractError("fill_range", where, f"got {fill!r}, wanted an integer from -128 to 127")
+        raise ContractError("fill_range", where, f"got {shown(fill)}, wanted an integer from -128 to 127")
     return byte & 0xFF if padded else 0

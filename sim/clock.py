@@ -9,7 +9,7 @@ stands there itself, again and again, where an Event would have to be made each 
 """
 
 from collections.abc import Callable, Sequence
-from heapq import heappush
+from heapq import heapify, heappush
 from typing import Any, ClassVar
 
 import attrs
@@ -65,6 +65,15 @@ def turn(env: Environment) -> int:
 def take_turn(env: Environment, tick: int, turn: int, occasion: Any) -> None:
     """Let the callbacks of an effect be called at `tick`, as if it had been posted when `turn` was given."""
     heappush(env._queue, (tick, EFFECT, turn, occasion))
+
+
+def post_again(env: Environment, occasion: Any) -> None:
+    """Of an effect that has been posted twice keep the second posting, as if it had been posted with the first."""
+    queue = env._queue
+    first, second = sorted((entry for entry in queue if entry[3] is occasion), key=lambda entry: entry[2])
+    queue[:] = [entry for entry in queue if entry[3] is not occasion]
+    heapify(queue)
+    heappush(queue, (*second[:2], first[2], occasion))
 
 
 def is_first(env: Environment, tick: int, turn: int) -> bool:

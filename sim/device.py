@@ -139,6 +139,7 @@ class Device:
             clock.abandon(self._server)
         if self._running and self._running.job and self._running.job.launched:
             self._running.job.launched.stop()
+        self.memory.on_change = None
         self.delivery.reset()
         self.checker.forget(self)
         self._queue.clear()
@@ -177,6 +178,7 @@ class Device:
         self.delivery.announce(ticket.submission.cookie, planned, strike)
         job = ticket.job = self._make_job(ticket, planned, strike)
         done = yield from self._enter(job, ticket.submission)
+        self.memory.on_change = None
         ticket.check.end(job.launched.flying if job.launched else 0)
         stats = job_stats(job, done, ticket.tick, queued, self.now)
         audit(stats)
@@ -196,7 +198,9 @@ class Device:
 
         def start_dma() -> Dma:
             options = inject, self.trace, self.moves, on_strike
-            return Dma(self.env, self.spec, self.memory, self.seed, self.now, *options)
+            dma = Dma(self.env, self.spec, self.memory, self.seed, self.now, *options)
+            self.memory.on_change = dma.look_up_again
+            return dma
 
         probe = MemoryProbe(self.memory)
         return JobContext(b"", ticket.submission.cookie, workers, self.spec, probe, self.env, start_dma, ticket.check)

@@ -146,6 +146,17 @@ class Dma:
         for lane in self.lanes.values():
             lane.halted = True
 
+    def look_up_again(self) -> None:
+        """The mappings have changed: look up what arrives from this tick on, whatever was known of it before."""
+        now = clock.now(self.env)
+        for lane in () if self._halted else self.lanes.values():
+            for request in lane.flying.values():
+                if request.arrival >= now and request.lane is lane:
+                    if isinstance(request, Flight):
+                        self._look_up_again(request, now)
+                    else:
+                        request.look_up_again(self.memory)
+
     def _request(self, lane: Lane, seq: int, tick: int, fold: Fold, descriptors: tuple[Descriptor, ...]) -> None:
         plain = self._plain and not (self.moves and fold.partial_granules)
         if not plain and self.inject.get((lane.worker, seq)) == "worker_died":
@@ -153,6 +164,11 @@ class Dma:
             raise DeviceFault("worker_died", lane.worker)
         lane.requests += 1
         flight = lane.flying[seq] = Flight(lane, seq, lane.requests, tick, fold, descriptors)
+        self._look_up(flight, lane, descriptors, plain)
+        lane.pool.join(flight)
+
+    def _look_up(self, flight: Flight, lane: Lane, descriptors: tuple[Descriptor, ...], plain: bool) -> None:
+        """Find out where the bytes of a transfer are, and what is special about it."""
         mapping = self.memory.latest(lane.write)
         if not mapping or not fit(mapping, descriptors, lane.scratch.size, lane.write):
             self._find_places(flight, plain)
@@ -164,7 +180,19 @@ class Dma:
             flight.places = [connect(mapping, descriptor, station, write) for descriptor in descriptors]
         if not plain:
             self._prepare(flight)
-        lane.pool.join(flight)
+
+    def _look_up_again(self, flight: Flight, now: int) -> None:
+        """Look a transfer up anew, unless its data moves already or never will; one that is granted keeps its ticks."""
+        if self.inject.get((flight.lane.worker, flight.seq)) == "dma_error":
+            return
+        movement, granted = flight.movement, flight.grant >= 0
+        if (movement is not None and movement.sampled_at >= 0) or (granted and flight.start <= now):
+            return
+        flight.places, flight.fault, flight.movement = [], None, None
+        self._look_up(flight, flight.lane, flight.descriptors, movement is None)
+        if granted and movement is not None:
+            self._schedule(flight)
+            clock.post_again(self.env, flight)
 
     def _find_places(self, flight: Flight, plain: bool) -> None:
         """Find the place of each descriptor, or its copy, up to the first that faults."""

@@ -6,7 +6,7 @@ that fault, move early, are traced, or take turns with those of other workers ar
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import attrs
@@ -14,11 +14,12 @@ import numpy as np
 
 from tessbed.sim import clock
 from tessbed.sim.clock import Alarm, Calls
-from tessbed.sim.errors import DeviceFault
+from tessbed.sim.errors import DeviceFault, MemoryFault
 from tessbed.sim.flight import Flight
 from tessbed.sim.lane import Lane
 from tessbed.sim.limits import PAGE_BYTES
-from tessbed.sim.memory import Mapping
+from tessbed.sim.memory import DeviceMemory, Mapping
+from tessbed.sim.movement import Place, locate
 from tessbed.sim.pool import FOREVER
 from tessbed.sim.transfer import CostTable, Descriptor, Fold
 
@@ -29,7 +30,8 @@ class Group:
 
     `grants` and `dones` are G and C of those that are granted. `coming` has the C, turn and index of those that are
     still to be copied in the order of their grants, `left` counts all that are still to be copied. `causes_at` is when
-    the end of the group can cause a request, as far as that is known.
+    the end of the group can cause a request, as far as that is known. All reads are in `mapping`, unless the mappings
+    change before their arrival: then `anew` has the place or the fault of each, and `fault` the one that is met first.
     """
 
     lane: Lane
@@ -49,7 +51,8 @@ class Group:
     causes_at: int = attrs.field(default=FOREVER, init=False)
     _last: int = attrs.field(default=-1, init=False)
     _turn: int = attrs.field(default=-1, init=False)
-    fault: ClassVar[DeviceFault | None] = None
+    anew: "Lookup | None" = attrs.field(default=None, init=False)
+    fault: DeviceFault | None = attrs.field(default=None, init=False)
     _ok: ClassVar[bool] = True
 
     def __attrs_post_init__(self) -> None:
@@ -64,6 +67,16 @@ class Group:
     def key(self) -> tuple[int, int, int]:
         """The order of arrival of the read that is to be granted next."""
         return (self.arrival, self.lane.worker, self.seq + len(self.grants))
+
+    def withheld_bytes(self, indices: Iterable[int]) -> int:
+        """What faults keep from moving, of the reads with these indices."""
+        faults = self.anew.faults if self.anew is not None else {}
+        return sum(self.folds[index].payload_bytes for index in indices if index in faults)
+
+    def look_up_again(self, memory: DeviceMemory) -> None:
+        """The mappings have changed before the reads arrive: find the place of each anew."""
+        self.anew = lookup = look_up(memory, self.descriptors, self.lane.scratch)
+        self._expect_faults(lookup, 0)
 
     def waiting(self) -> list[Flight]:
         """The reads that have no grant."""
@@ -95,6 +108,8 @@ class Group:
             self._turn = clock.turn(self.lane.env)
         if last > self._last:
             self._last = last
+        if self.anew is not None:
+            self._expect_faults(self.anew, first)
         if len(dones) == self.transfers:
             self.causes_at = self._last + issue_ticks
             if not moves:
@@ -121,6 +136,26 @@ class Group:
                 coming.append((done, turn, index))
         if not stands:
             self._stand(*coming[0][:2])
+
+    def _expect_faults(self, lookup: "Lookup", first: int) -> None:
+        """All from index `first` on may have just been granted: find out which fault is met first.
+
+        Where no byte moves, each is met on the clock; else when its copy is due.
+        """
+        dones = self.dones
+        self.fault = min(
+            lookup.faults.items(), key=lambda item: dones[item[0]] if item[0] < len(dones) else FOREVER, default=NONE
+        )[1]
+        for index in () if self.lane.moves else lookup.faults:
+            if first <= index < len(dones):
+                alarm = Alarm((lambda _, index=index: self._meet_fault(index),))
+                clock.post(self.lane.env, dones[index], clock.EFFECT, alarm)
+
+    def _meet_fault(self, index: int) -> None:
+        """A read is done that perhaps has a fault."""
+        station = self.lane.station
+        if self.anew is not None and station.fault is None and not self.lane.halted:
+            station.fault = self.anew.faults.get(index)
 
     def _stand(self, tick: int, turn: int) -> None:
         self.callbacks = FALL_DUE
@@ -153,6 +188,9 @@ class Group:
             self.lane.land_group(self)
 
     def _copy(self, index: int) -> None:
+        if self.anew is not None:
+            self._copy_from(self.anew.places.get(index), index)
+            return
         address, low, rows, row_bytes, pitch, scratch_pitch = self.descriptors[index]
         mapping, lane = self.mapping, self.lane
         offset = address - mapping.address
@@ -165,8 +203,38 @@ class Group:
             source = np.ndarray(shape, np.uint8, mapping.array, offset, (pitch, 1))
             np.ndarray(shape, np.uint8, lane.scratch, low, (scratch_pitch, 1))[...] = source
 
+    def _copy_from(self, place: Place | None, index: int) -> None:
+        """Copy a read that was looked up again; without a place it has a fault."""
+        if place is None:
+            self._meet_fault(index)
+            return
+        _, low, rows, row_bytes, pitch, scratch_pitch = self.descriptors[index]
+        source = np.ndarray((rows, row_bytes), np.uint8, *place, (pitch, 1))
+        np.ndarray((rows, row_bytes), np.uint8, self.lane.scratch, low, (scratch_pitch, 1))[...] = source
+        self.moved_bytes += rows * row_bytes
+
 
 FALL_DUE: Calls = (Group.fall_due,)
+NONE: tuple[int, None] = (-1, None)
+
+
+@attrs.frozen
+class Lookup:
+    """The places and the faults of reads, by their indices."""
+
+    places: dict[int, Place]
+    faults: dict[int, DeviceFault]
+
+
+def look_up(memory: DeviceMemory, descriptors: Sequence[Descriptor], scratch: np.ndarray) -> Lookup:
+    """The place of each read, or its fault."""
+    lookup = Lookup({}, {})
+    for index, descriptor in enumerate(descriptors):
+        try:
+            lookup.places[index] = locate(memory, descriptor, scratch, False)
+        except MemoryFault as fault:
+            lookup.faults[index] = DeviceFault(fault.code, fault.address)
+    return lookup
 
 
 def group_of(

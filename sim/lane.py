@@ -84,14 +84,19 @@ class Lane:
         numbers = range(group.number, group.number + group.transfers)
         self._add(numbers, group.grants, group.dones, group.folds)
         self.traffic.moved_bytes += group.moved_bytes
+        if group.fault is not None and self.moves:
+            self.traffic.due_bytes -= group.withheld_bytes(range(group.transfers))
         self.station.landed(group)
 
     def settle(self, now: int) -> None:
         """The job ends at `now`: of a group that is still under way, account for the reads that are done."""
         for group in self.flying.values():
             if group.lane is self:
-                for i in group.landed(now):
+                landed = group.landed(now)
+                for i in landed:
                     self._add([group.number + i], [group.grants[i]], [group.dones[i]], [group.folds[i]])
+                if landed and self.moves:
+                    self.traffic.due_bytes -= group.withheld_bytes(landed)
                 self.traffic.moved_bytes += group.moved_bytes
         self.book()
 

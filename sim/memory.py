@@ -5,6 +5,7 @@ last byte still lies in that buffer's own pages. Mappings sit in a sorted list, 
 """
 
 from bisect import bisect_right
+from collections.abc import Callable
 
 import attrs
 import numpy as np
@@ -32,9 +33,10 @@ class Mapping:
 
 @attrs.define(eq=False)
 class DeviceMemory:
-    """The window of `spec` and what is mapped in it."""
+    """The window of `spec` and what is mapped in it. `on_change` is called after each change of the mappings."""
 
     spec: MemorySpec
+    on_change: Callable[[], None] | None = attrs.field(default=None, init=False)
     _starts: list[int] = attrs.field(factory=list, init=False)
     _mappings: list[Mapping] = attrs.field(factory=list, init=False)
     _latest: dict[bool, Mapping | None] = attrs.field(factory=dict, init=False)
@@ -54,15 +56,17 @@ class DeviceMemory:
         self._admit(mapping, self._mappings[max(index - 1, 0) : index + 1])
         self._starts.insert(index, address)
         self._mappings.insert(index, mapping)
+        self._changed()
         return mapping
 
     def unmap(self, mapping: Mapping) -> None:
-        """Take a mapping away: later accesses fault, transfers already issued still reach its array."""
+        """Take a mapping away: accesses that arrive from this tick on fault, earlier ones still reach its array."""
         index = bisect_right(self._starts, mapping.address) - 1
         if index < 0 or self._mappings[index] is not mapping:
             raise HazardError(f"{mapping.name or 'a buffer'} at {mapping.address:#x} is not mapped")
         del self._starts[index], self._mappings[index]
         self._latest.clear()
+        self._changed()
 
     def view(self, address: int, nbytes: int, *, write: bool) -> np.ndarray:
         """The bytes [address, address + nbytes) in place, read-only unless `write`; raises MemoryFault."""
@@ -83,6 +87,10 @@ class DeviceMemory:
         if write and not mapping.writable:
             raise MemoryFault("read_only", address, nbytes)
         return mapping.array, address - mapping.address
+
+    def _changed(self) -> None:
+        if self.on_change is not None:
+            self.on_change()
 
     def _find(self, address: int, nbytes: int) -> Mapping:
         base, limit = self.spec.window_base, self.spec.window_base + self.spec.window_bytes

@@ -168,20 +168,22 @@ class WorkerContext:
             yield from self.wait_drains("order")
         self._advance("issue", self._issue_ticks * len(descriptors))
         self._request_drain(slot, descriptors)
+        if self._ahead_to <= clock.now(self._env):
+            self._dma.arbitrate_at_end()
 
     def wait_drains(self, reason: str = "end") -> Steps:
         """Wait for every earlier drain; `reason` is "order" between bands, "end" at the end."""
         return self._wait_for(reason, self.staging.issued if self.staging else tuple(self._flying))
 
     def catch_up(self) -> Steps:
-        """Wait for the tick up to which the worker is ahead."""
+        """Wait for the tick up to which the worker is ahead, with all its computations done."""
         if self._ahead_to > clock.now(self._env):
             self._pending = ("ahead", 0, self._ahead_to)
             self._bell.callbacks = []
             clock.post(self._env, self._ahead_to, clock.WORKER, self._bell)
             self._arbitrate()
             yield self._bell
-            self.station.pack_before(self._ahead_to + 1)
+        self.station.pack_before(clock.now(self._env) + 1)
 
     def count(self, name: str, n: int = 1) -> None:
         """Add `n` to one of the firmware's statistics."""
@@ -290,8 +292,6 @@ class WorkerContext:
             self.stalls[reason] += now - since
 
     def _wait_for(self, reason: str, seqs: Sequence[int]) -> Steps:
-        if any(flight.fault is not None for flight in self._flying.values()):
-            yield from self.catch_up()
         flying, tick = self._flying, self._tick()
         awaited = [seq for seq in seqs if seq in flying and not flying[seq].over_by(tick)]
         if awaited:
@@ -301,7 +301,14 @@ class WorkerContext:
             self._arbitrate()
             yield self._bell
             self._resumed()
+        if self._ahead_to > clock.now(self._env) and self._may_meet_a_fault():
+            yield from self.catch_up()
         if self.staging:
             self.staging.retire(seqs)
         if self.station.fault is not None:
             raise self.station.fault
+
+    def _may_meet_a_fault(self) -> bool:
+        """Whether a transfer has a fault, or is still to arrive, when its mapping may be another."""
+        now = clock.now(self._env)
+        return any(flight.fault is not None or flight.arrival >= now for flight in self._flying.values())

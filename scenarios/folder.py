@@ -8,7 +8,7 @@ report.md            the run for people
 events.jsonl         every move of every EV74 job, with its tick
 packets/00-NAME.bin  the bound packet of an EV74 job, and .txt, its disassembly
 transfers/00-NAME.csv  every DMA transfer of the job, ticks from its launch
-run.json             wall time, machine, versions: the only file that differs from run to run
+run.json             wall time, machine, versions, a list of the files: the only file that differs from run to run
 """
 
 import hashlib
@@ -16,10 +16,8 @@ import json
 import os
 import platform
 import re
-import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,66 +26,63 @@ import attrs
 
 from tessbed import __version__
 from tessbed.kernels.ev74.disasm import disassemble
+from tessbed.scenarios.earlier_run import RECORD, judge, record
 from tessbed.scenarios.model import InputSource, Scenario, to_values
+from tessbed.scenarios.output_folder import OutputFolder
 from tessbed.scenarios.report import SCHEMA_VERSION, document, exit_code, table
 from tessbed.scenarios.run import JobOutcome, Outcome, Run
 from tessbed.scenarios.toml_text import toml_text
 from tessbed.sim.stats import TransferRecord
 
-FILES = ("scenario.toml", "scenario.sha256", "stats.json", "report.md", "events.jsonl", "run.json")
-FOLDERS = ("packets", "transfers")
 INPUTS = "inputs"
 _PART = "part"
-_COPY = re.compile(rf"[0-9a-f]{{64}}\.(bin|npy)|{_PART}")
 _CHUNK_BYTES = 1 << 20
 
 
 @attrs.frozen
 class RunFolder:
-    """A folder that can be written to and holds nothing but, perhaps, an earlier run."""
+    """A folder that a run is written for; an earlier run in it stays whole until the new one is.
+
+    A context manager: what is not written by its end leaves nothing behind.
+    """
 
     path: Path
+    _output: OutputFolder
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
         """Make the folder. Raises OSError where that fails, or where it holds files that are no run's."""
-        path.mkdir(parents=True, exist_ok=True)
-        strangers = sorted(entry.name for entry in path.iterdir() if entry.name not in (*FILES, *FOLDERS, INPUTS))
-        strangers += sorted(
-            f"{INPUTS}/{copy.name}" for copy in (path / INPUTS).glob("*") if not _COPY.fullmatch(copy.name)
-        )
-        if strangers:
-            raise FileExistsError(0, f"holds {strangers[0]}, which is no file of a run: wanted a new folder", str(path))
-        if not os.access(path, os.W_OK | os.X_OK):
-            raise PermissionError(13, "the folder can not be written to", str(path))
-        return cls(path)
+        return cls(path, OutputFolder.open(path, judge))
+
+    def __enter__(self) -> "RunFolder":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._output.close()
 
     def adopt(self, scenario: Scenario) -> Scenario:
-        """The same scenario with every input file copied into the folder, and read there. Raises OSError."""
+        """The same scenario with every input file copied for the folder, and read there. Raises OSError."""
         copies: dict[Path, str] = {}
         jobs = []
         for job in scenario.jobs:
             if (path := job.input.path) is not None:
-                written = copies[path] = copies.get(path) or f"{INPUTS}/{_copied(path, self.path / INPUTS)}"
-                job = attrs.evolve(job, input=InputSource(None, self.path / written, written))
+                written = copies[path] = copies.get(path) or f"{INPUTS}/{_copied(path, self._output.new / INPUTS)}"
+                job = attrs.evolve(job, input=InputSource(None, self._output.new / written, written))
             jobs.append(job)
         return attrs.evolve(scenario, jobs=tuple(jobs))
 
     def write(self, run: Run, seconds: float) -> None:
-        """Write all files, in place of those of an earlier run. The run is that of an adopted scenario."""
-        kept = {job.input.path for job in run.scenario.jobs}
-        for copy in (self.path / INPUTS).glob("*"):
-            if copy not in kept:
-                copy.unlink()
-        with suppress(OSError):  # not there, or not empty
-            (self.path / INPUTS).rmdir()
-        for name in FOLDERS:
-            shutil.rmtree(self.path / name, ignore_errors=True)
-        for name, content in contents(run).items():
-            target = self.path / name
-            target.parent.mkdir(exist_ok=True)
-            target.write_bytes(content)
-        (self.path / "run.json").write_bytes(_json(machine(seconds)))
+        """Write all files, then put them in the place of an earlier run's. The run is that of an adopted scenario.
+
+        Raises OSError; then an earlier run is as it was.
+        """
+        with self:
+            for name, content in contents(run).items():
+                target = self._output.new / name
+                target.parent.mkdir(exist_ok=True)
+                target.write_bytes(content)
+            (self._output.new / RECORD).write_bytes(record(machine(seconds), self._output.new))
+            self._output.swap_in(lambda folder: judge(folder, self.path))
 
 
 def _copied(source: Path, folder: Path) -> str:

@@ -8,6 +8,7 @@ import attrs
 
 from tessbed.scenarios.bench.cases import CASES, BenchCase
 from tessbed.scenarios.bench.measure import Measurement, measure
+from tessbed.scenarios.output_files import replacing
 
 SCHEMA_VERSION = 1
 DENSE, STRIDED = ("groups16", "few", "odd"), ("channel_first", "pitched")
@@ -117,4 +118,5 @@ def write_plot(report: BenchReport, path: Path) -> None:
         axes.axvline(1, color="black", linewidth=1)
         axes.set_title(title)
     figure.axes[0].invert_yaxis()
-    figure.savefig(path)
+    with replacing(path) as part:
+        figure.savefig(part)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tessbed.scenarios.output_files import replacing, unusable
 from tessbed.scenarios.problems import Place, Problem, ScenarioError
 
 INCHES = (9, 5)
@@ -22,18 +23,15 @@ def check(path: Path) -> None:
     """Raise ScenarioError for a file that can not be drawn: told before the work, and not after it."""
     if path.suffix.lower() not in FORMATS:
         raise _wrong(f"got the suffix {path.suffix!r}, wanted {', '.join(FORMATS)}")
-    if not path.absolute().parent.is_dir():
-        raise _wrong(f"there is no folder {path.parent}")
+    if problem := unusable(path):
+        raise _wrong(problem)
     _matplotlib()
 
 
 def save(figure: Any, path: Path) -> None:
     """Write the picture in the format of its suffix; text stays text in an SVG. Raises OSError that names the file."""
-    with _matplotlib().rc_context({"svg.hashsalt": "tessbed", "svg.fonttype": "none"}):
-        try:
-            figure.savefig(path, metadata=FORMATS[path.suffix.lower()])
-        except OSError as error:
-            raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+    with _matplotlib().rc_context({"svg.hashsalt": "tessbed", "svg.fonttype": "none"}), replacing(path) as part:
+        figure.savefig(part, metadata=FORMATS[path.suffix.lower()])
 
 
 def account(told: dict[str, Any]) -> Any:

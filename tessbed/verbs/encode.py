@@ -1,5 +1,6 @@
 """`tessbed encode`: the relocatable packet of every EV74 job, with its disassembly beside it."""
 
+import errno
 import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +9,7 @@ import click
 
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, print_result, scenario_arguments
-from tessbed.verbs.packet_files import device_jobs, file_stem, job_packet
+from tessbed.verbs.packet_files import device_jobs, file_stem, job_packet, read_packet
 
 if TYPE_CHECKING:
     from tessbed.scenarios.model import Job
@@ -33,17 +34,62 @@ def command(file: str, settings: tuple[str, ...], seed: int | None, output: Path
     """The paths, or what was written as JSON, on stdout."""
     from tessbed.scenarios.library import load
 
-    packets = [(job, job_packet(job).raw) for job in device_jobs(load(file, settings, seed))]
-    output.mkdir(parents=True, exist_ok=True)
-    written = [_write(output / f"{file_stem(job)}.bin", job, raw) for job, raw in packets]
+    jobs = device_jobs(load(file, settings, seed))
+    packets = {output / f"{file_stem(job)}.bin": (job, job_packet(job).raw) for job in jobs}
+    _write(output, {path: raw for path, (_, raw) in packets.items()})
+    written = [_entry(path, job, raw) for path, (job, raw) in packets.items()]
     print_result(written, lambda: [entry["packet"] for entry in written], as_json=as_json)
 
 
-def _write(path: Path, job: "Job", raw: bytes) -> dict[str, str | int]:
+def _write(folder: Path, packets: dict[Path, bytes]) -> None:
+    """Write packets and listings. Raises OSError; then no file has changed."""
+    from tessbed.scenarios.output_files import write_files
+    from tessbed.scenarios.output_folder import folder_of_files
+
+    with folder_of_files(folder):
+        for path, raw in packets.items():
+            _check_earlier(path, raw)
+        write_files(packets | {path.with_suffix(".txt"): _listing(raw) for path, raw in packets.items()})
+
+
+def _listing(raw: bytes) -> bytes:
     from tessbed.kernels.ev74.disasm import disassemble
 
-    listing = path.with_suffix(".txt")
-    path.write_bytes(raw)
-    listing.write_text(disassemble(raw), encoding="utf-8", newline="\n")
-    digest = hashlib.sha256(raw).hexdigest()
+    return disassemble(raw).encode()
+
+
+def _check_earlier(path: Path, raw: bytes) -> None:
+    """Raise FileExistsError where a packet or its listing would replace anything but what this verb writes."""
+    listing, earlier = path.with_suffix(".txt"), _content(path)
+    if earlier not in (None, raw) and not _unbound(earlier):
+        raise _other(path, "is no packet without addresses")
+    if _content(listing) not in (None, _listing(raw), _listing(earlier or raw)):
+        raise _other(listing, f"is not the listing of {path.name}")
+
+
+def _content(path: Path) -> bytes | None:
+    """The content of a regular file that may be replaced, as far as a packet could go; None where there is none."""
+    from tessbed.scenarios.output_files import check_file
+
+    check_file(path)
+    return read_packet(str(path)) if path.exists() else None
+
+
+def _unbound(raw: bytes) -> bool:
+    from tessbed.kernels.ev74.packet import PacketFault
+    from tessbed.kernels.ev74.rules import check_packet
+
+    try:
+        values = check_packet(raw)
+    except PacketFault:
+        return False
+    return not values["input_address"] and not values["output_address"]
+
+
+def _other(path: Path, text: str) -> FileExistsError:
+    return FileExistsError(errno.EEXIST, f"File exists and {text}: name another folder, or remove it", str(path))
+
+
+def _entry(path: Path, job: "Job", raw: bytes) -> dict[str, str | int]:
+    listing, digest = path.with_suffix(".txt"), hashlib.sha256(raw).hexdigest()
     return {"job": job.name, "packet": str(path), "disassembly": str(listing), "bytes": len(raw), "sha256": digest}

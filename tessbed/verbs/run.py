@@ -49,24 +49,30 @@ def command(
     from tessbed.scenarios.report import document, exit_code, table
 
     scenario = load(file, settings, seed)
-    folder = None
-    if output is not None:
-        from tessbed.scenarios.folder import RunFolder
-
-        folder = RunFolder.open(output)
-        scenario = folder.adopt(scenario)
-    began = perf_counter()
-    done = _watched(scenario, engine, trace=folder is not None, quiet=quiet or as_json)
+    if output is None:
+        done = _watched(scenario, engine, trace=False, quiet=quiet or as_json)
+    else:
+        done = _written(output, scenario, engine, quiet=quiet or as_json)
     if done.instead:
         say(f"engine simpy, not {engine}: {done.instead}", quiet=quiet)
-    if folder is not None:
-        folder.write(done, perf_counter() - began)
+    if output is not None:
         say(f"wrote {output}", quiet=quiet)
     if as_json:
         echo_json(document(done))
     else:
         echo_verdict(table(done), done.ok)
     return exit_code(done)
+
+
+def _written(output: Path, scenario: "Scenario", engine: str, *, quiet: bool) -> "Run":
+    """Run, and write the run folder; without an end to both nothing is left of it."""
+    from tessbed.scenarios.folder import RunFolder
+
+    with RunFolder.open(output) as folder:
+        adopted, began = folder.adopt(scenario), perf_counter()
+        done = _watched(adopted, engine, trace=True, quiet=quiet)
+        folder.write(done, perf_counter() - began)
+    return done
 
 
 def _watched(scenario: "Scenario", engine: str, *, trace: bool, quiet: bool) -> "Run":

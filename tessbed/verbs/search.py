@@ -1,6 +1,5 @@
 """`tessbed search`: the best configuration of a space that is too large to sweep."""
 
-from contextlib import closing
 from pathlib import Path
 
 import click
@@ -10,7 +9,16 @@ from tessbed.scenarios.texts import find
 from tessbed.verbs.exits import FAILED, OK
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, print_result, quiet_option, say, settings_option
-from tessbed.verbs.study import db_option, engine_option, out_option, plot_option, say_provenance, watched
+from tessbed.verbs.study import (
+    check_outputs,
+    db_option,
+    engine_option,
+    opened,
+    out_option,
+    plot_option,
+    say_provenance,
+    watched,
+)
 from tessbed.verbs.types import SCENARIO, VARIED, Number, OneOf
 
 HELP = """Search the combinations of the keys of --over for the one with the fewest ticks of the EV74 jobs of SCENARIO.
@@ -69,20 +77,20 @@ def command(
     from tessbed.scenarios.study.search.search import Memory, search
     from tessbed.scenarios.study.sweep import space, table
     from tessbed.scenarios.study.sweep.resolve import Resolver, check_alone
-    from tessbed.scenarios.study.sweep.sweep import open_store
+    from tessbed.scenarios.study.sweep.sweep import interrupted
 
-    table.check_files(outputs)
     spanned, name = space.parse(varied, "--over"), find(file).stem
     check_alone(file, settings, spanned, "--over")
     count, path = min(trials, spanned.size), db or f"{name}.sweep.sqlite"
+    check_outputs(path, outputs, plot)
     proposer = sampler(chosen, spanned, count, seed)
     asked = report.Asked(name, minimise, chosen, seed, within)
-    with closing(open_store(path)) as store, watched(count, quiet=quiet) as progress:
+    with opened(path, quiet=quiet) as store, watched(count, quiet=quiet) as progress:
         memory = Memory(Resolver(file, settings, engine), store)
         try:
             found = search(spanned, proposer, memory, asked.column, count, seed, progress)
         except KeyboardInterrupt:
-            say(f"interrupted; what is done is in {path}, the same command goes on", quiet=quiet)
+            say(interrupted(path, store.count(memory.keys), "configurations of this search"), quiet=quiet)
             raise
     told = report.document(asked, found, memory)
     say(_effort(told["counts"], path), quiet=quiet)

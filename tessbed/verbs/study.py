@@ -1,16 +1,20 @@
 """Options that the studies share."""
 
 import sys
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tessbed.scenarios.option_values import ENGINES
 from tessbed.verbs.options import say
 from tessbed.verbs.types import FILE, OneOf
+
+if TYPE_CHECKING:
+    from tessbed.scenarios.study.sweep.store import Store
 
 engine_option = click.option(
     "--engine",
@@ -37,12 +41,44 @@ plot_option = click.option(
     callback=_drawable,
     help="Also draw it: .png, .svg or .pdf (needs matplotlib).",
 )
+
+
+def _named(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """The database, which an empty name is not: SQLite would keep nothing, in silence."""
+    if name == "":
+        raise click.BadParameter('got "", wanted the name of a file', context, parameter)
+    return name
+
+
 db_option = click.option(
-    "--db", metavar="FILE", type=FILE, help="The database of results.  [default: NAME.sweep.sqlite]"
+    "--db",
+    metavar="FILE",
+    type=FILE,
+    callback=_named,
+    help="The database of results.  [default: NAME.sweep.sqlite]",
 )
 out_option = click.option(
     "--out", "outputs", multiple=True, metavar="FILE", type=FILE, help="Write a table: .csv, .jsonl or .parquet."
 )
+
+
+def check_outputs(db: str, outputs: Sequence[str], plot: Path | None) -> None:
+    """Raise ScenarioError for a table that can not be written, or that has the name of another output."""
+    from tessbed.scenarios.study.sweep.table import check_files
+
+    check_files(outputs, [("--db", Path(db)), *([("--plot", plot)] if plot else [])])
+
+
+@contextmanager
+def opened(path: str, *, quiet: bool) -> Iterator["Store"]:
+    """The database of results. Says that it waits for another program, and how many rows were not believed."""
+    from tessbed.scenarios.study.sweep.sweep import damage, open_store
+
+    with closing(open_store(path, lambda text: say(text, quiet=quiet))) as store:
+        try:
+            yield store
+        finally:
+            say(damage(store) or "", quiet=quiet or not store.damaged)
 
 
 def say_provenance(told: dict[str, Any], asked: str, *, quiet: bool) -> None:

@@ -11,7 +11,16 @@ from tessbed.scenarios.texts import find
 from tessbed.verbs.exits import FAILED, OK
 from tessbed.verbs.options import command as verb
 from tessbed.verbs.options import json_option, print_result, quiet_option, say, settings_option
-from tessbed.verbs.study import db_option, engine_option, out_option, plot_option, say_provenance, watched
+from tessbed.verbs.study import (
+    check_outputs,
+    db_option,
+    engine_option,
+    opened,
+    out_option,
+    plot_option,
+    say_provenance,
+    watched,
+)
 from tessbed.verbs.types import SCENARIO, VARIED, Number
 
 if TYPE_CHECKING:
@@ -60,19 +69,20 @@ def command(
     from tessbed.scenarios.study.sweep import space, table
     from tessbed.scenarios.study.sweep.executors import hiring
     from tessbed.scenarios.study.sweep.farm import Farm
-    from tessbed.scenarios.study.sweep.sweep import execute, open_store, plan
+    from tessbed.scenarios.study.sweep.sweep import execute, interrupted, plan
 
-    table.check_files(outputs)
     spanned, name, began = space.parse(varied), find(file).stem, perf_counter()
     path = db or f"{name}.sweep.sqlite"
+    check_outputs(path, outputs, plot)
     with closing(hiring(where, processes)) as hired:
         planned = plan(file, settings, spanned, count, seed, engine)
         say(hired.note, quiet=quiet or not hired.note)
-        with closing(open_store(path)) as store, watched(len(planned.points), quiet=quiet) as progress:
+        with opened(path, quiet=quiet) as store, watched(len(planned.points), quiet=quiet) as progress:
             try:
                 found = execute(planned, store, Farm(hired.hire, hired.width, hired.deaths), progress)
             except KeyboardInterrupt:
-                say(f"interrupted; what is done is in {path}, the same command goes on", quiet=quiet)
+                keys = list(planned.resolved)
+                say(interrupted(path, store.count(keys), f"of {len(keys):,} points"), quiet=quiet)
                 raise
     rows, by = table.flat(planned.points, found), table.provenance(found)
     say(f"{len(rows):,} points in {perf_counter() - began:.1f} s; results in {path}", quiet=quiet)

@@ -83,6 +83,63 @@ def test_encode_twice_writes_the_same(tessbed: Tessbed, tiny: Path, tmp_path: Pa
     assert (tmp_path / "packets" / "00-pair.bin").samefile(entry["packet"])
 
 
+# what becomes of an encoded folder, and what is said; None where it may be replaced
+EARLIER = {
+    "the same": (lambda folder: None, None),
+    "another packet": (lambda folder: _renew(folder, HEAD.read_bytes()), None),
+    "no listing": (lambda folder: (folder / "00-pair.txt").unlink(), None),
+    "no packet": (lambda folder: (folder / "00-pair.bin").unlink(), None),
+    "a user's file": (lambda folder: (folder / "mine.bin").write_bytes(b"mine"), None),
+    "notes in the listing": (lambda folder: (folder / "00-pair.txt").write_text("notes"), "00-pair.txt: File exists"),
+    "no packet of ours": (lambda folder: (folder / "00-pair.bin").write_bytes(b"mine"), "00-pair.bin: File exists"),
+    "a broken packet": (
+        lambda folder: _renew(folder, spoilt(HEAD.read_bytes(), h_tile=81)),
+        "00-pair.bin: File exists",
+    ),
+    "a bound packet": (
+        lambda folder: _renew(folder, spoilt(HEAD.read_bytes(), input_address=1 << 20, output_address=2 << 20)),
+        "00-pair.bin: File exists and is no packet without addresses",
+    ),
+    "a link": (lambda folder: _link(folder / "00-pair.bin"), "00-pair.bin: File exists and is a symbolic link"),
+    "a link for a listing": (lambda folder: _link(folder / "00-pair.txt"), "00-pair.txt: File exists and is a symbol"),
+    "read-only": (lambda folder: (folder / "00-pair.bin").chmod(0o444), "00-pair.bin: the file is read-only"),
+}
+
+
+def _renew(folder: Path, raw: bytes) -> None:
+    (folder / "00-pair.bin").write_bytes(raw)
+    (folder / "00-pair.txt").write_text(disassemble(raw), encoding="utf-8")
+
+
+def _link(path: Path) -> None:
+    path.rename(path.parents[1] / "theirs")
+    path.symlink_to(path.parents[1] / "theirs")
+
+
+@pytest.mark.parametrize(("change", "words"), EARLIER.values(), ids=EARLIER)
+def test_encode_replaces_only_what_it_writes(tessbed: Tessbed, tiny: Path, tmp_path: Path, change, words) -> None:
+    """Packets without addresses and their listings; anything else is named, and no file of the folder changes."""
+    folder = tmp_path / "made" / "packets"
+    assert tessbed("encode", tiny, "-o", folder).code == 0
+    written = {path.name: path.read_bytes() for path in folder.iterdir()}
+    change(folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    said = tessbed("encode", tiny, "-o", folder)
+    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert said.code == (2 if words else 0)
+    assert (words or "") in said.err
+    assert after == (before if words else {**before, **written})
+
+
+def test_encode_does_not_write_through_a_link(tessbed: Tessbed, tiny: Path, tmp_path: Path) -> None:
+    """A link for the folder is refused; where a file can not be written, the folder that was made for it goes."""
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "link").symlink_to("theirs")
+    said = tessbed("encode", tiny, "-o", tmp_path / "link")
+    assert (said.code, list((tmp_path / "theirs").iterdir())) == (2, [])
+    assert "is a symbolic link, which is never followed" in said.err
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -220,7 +277,7 @@ def test_an_unexplained_bit_fails_the_census(tessbed: Tessbed, tiny: Path, monke
         (["verify", "documents-calls", "documents-2x17", "--census"], "--census: wanted one scenario"),
         (["verify", "yolov8n-heads-bf16", "--census"], "moves 2,457,600 bytes; a census runs it 3,456 times"),
         (["encode", "documents-calls"], "tessbed encode: got no --output"),
-        (["encode", "documents-calls", "-o", HEAD], "cast-head.bin: File exists"),
+        (["encode", "documents-calls", "-o", HEAD], "cast-head.bin: File exists and is a regular file"),
     ],
     ids=lambda value: " ".join(Path(str(word)).name for word in value) if isinstance(value, list) else "",
 )

@@ -19,9 +19,9 @@ def always(batch: Batch) -> list[Result]:
 
 
 def wrong(batch: Batch) -> list[Result]:
-    """Fails, and leaves a line for each time that it was asked."""
+    """Fails, and leaves a line for each time that it was asked: workers and slots of every point."""
     with (Path(os.environ[FOLDER]) / "asked").open("a") as file:
-        file.write("asked\n")
+        file.write(" ".join(f"{device.workers},{device.slots}" for _, device in batch.points) + "\n")
     raise LookupError("a bug")
 
 

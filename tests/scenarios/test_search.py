@@ -1,10 +1,12 @@
 """Searches: the minimum of a sweep, no configuration timed twice, the same trials from the same seed."""
 
 import random
+import sqlite3
 from contextlib import closing
 
 import pytest
 
+from tessbed.cli import main
 from tessbed.scenarios.option_values import OBJECTIVES, SAMPLERS
 from tessbed.scenarios.problems import ScenarioError
 from tessbed.scenarios.study.search import report
@@ -273,3 +275,38 @@ def test_without_optuna(monkeypatch) -> None:
         sampler("tpe", spanned, 4, 0)
     assert [sampler(name, spanned, 4, 0).ask() for name in ("random", "grid")] == [0, 0]
     assert not isinstance(sampler("grid", spanned, 4, 0), Learned)
+
+
+def test_an_interrupted_search_says_how_many_configurations_are_kept(tmp_path, monkeypatch, capfd) -> None:
+    """Each is in the file when it is done; the number is that of the rows."""
+    monkeypatch.chdir(tmp_path)
+    calls = iter(range(100))
+
+    def counted(scenario, engine, device):
+        if next(calls) == 5:
+            raise KeyboardInterrupt
+        return run_point(scenario, engine, device)
+
+    monkeypatch.setattr(searching, "run_point", counted)
+    with pytest.raises(SystemExit) as ended:
+        main(["search", "luma", "--over", "device.workers=1..16", "--sampler", "grid", "--db", "r"])
+    assert ended.value.code == 130
+    assert capfd.readouterr().err == (
+        "interrupted; 5 configurations of this search are in r, the same command goes on\ninterrupted\n"
+    )
+    assert sqlite3.connect("r").execute("select count(*) from results").fetchone() == (5,)
+
+
+def test_a_search_counts_the_rows_that_it_does_not_believe(tmp_path, monkeypatch, capfd) -> None:
+    """One line for all of them, and the same result."""
+    monkeypatch.chdir(tmp_path)
+    said = []
+    for change in ("version = '0'", "row = '{}'"):
+        with pytest.raises(SystemExit):
+            main(["search", "luma", "--over", "device.workers=1..4", "--sampler", "grid", "--db", "r"])
+        said.append(capfd.readouterr())
+        with closing(sqlite3.connect("r")) as base, base:
+            base.execute(f"update results set {change} where key in (select key from results limit 3)")
+    assert said[0].out == said[1].out
+    words = "3 rows in r damaged or of another version: not used, computed again"
+    assert [text.err.splitlines().count(words) for text in said] == [0, 1]

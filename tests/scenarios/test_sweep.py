@@ -7,7 +7,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 
 import pytest
@@ -154,11 +156,14 @@ def test_a_dead_worker_costs_its_point_one_retry(tmp_path, monkeypatch) -> None:
 
 @pytest.mark.parametrize("where", ["here", "processes"])
 def test_an_exception_of_the_work_is_no_death(tmp_path, monkeypatch, where) -> None:
-    """It is not tried again: the rows of its batch say what it was, and are not kept."""
+    """It is not tried again: the rows of its points say what it was, and are not kept."""
     monkeypatch.setenv(deadly.FOLDER, str(tmp_path))
     rows = swept(tmp_path, where=where, work=deadly.wrong)
     assert {row["error"] for row in rows} == {"LookupError: a bug"}
-    assert (tmp_path / "asked").read_text() == "asked\n"
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert sorted(point for line in asked for point in line.split()) == sorted(
+        f"{workers},{slots}" for workers in (1, 2, 3, 4) for slots in (1, 2, 3)
+    )
     assert {row["error"] for row in swept(tmp_path)} == {""}
 
 
@@ -299,6 +304,137 @@ def test_a_killed_sweep_resumes_to_the_identical_table(tmp_path) -> None:
     assert _kept(base) == 320
 
 
+def test_slow_points_go_one_by_one_to_every_process() -> None:
+    """Each is handed over alone, and two are under way all the time, though they are only a dozen."""
+    under_way, most, sizes = 0, 0, []
+    lock = threading.Lock()
+
+    def slow(batch):
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        time.sleep(0.3)
+        with lock:
+            under_way -= 1
+        return [(key, {"error": "slow"}) for key, _ in batch.points]
+
+    batch = point.Batch(None, "exact", tuple((str(n), None) for n in range(12)))
+    for results in Farm(lambda: ThreadPoolExecutor(2), 4, work=slow).run([batch]):
+        sizes.append(len(results))
+    assert (most, sizes) == (2, [1] * 12)
+
+
+def test_quick_points_go_together() -> None:
+    """Chunks grow with what was measured, and shrink at the end, so that nobody waits for the last one."""
+    sizes = []
+
+    def quick(batch):
+        sizes.append(len(batch.points))
+        return [(key, {"error": "quick"}) for key, _ in batch.points]
+
+    batch = point.Batch(None, "exact", tuple((str(n), None) for n in range(5000)))
+    keys = [key for results in Farm(Here, 2, work=quick).run([batch]) for key, _ in results]
+    assert sorted(keys, key=int) == [key for key, _ in batch.points]
+    assert (sizes[0], max(sizes), sizes[-1]) == (1, 64, 1)
+    assert len(sizes) < 5000 / 64 + 64
+
+
+def test_a_chunk_that_turns_out_slow_is_handed_over_early(monkeypatch) -> None:
+    """A worker stops when its time is up; the rest of the chunk waits in its place; no point is lost or repeated."""
+    clock = iter(range(100_000))
+    monkeypatch.setattr(point, "perf_counter", lambda: next(clock) / 10)
+    monkeypatch.setattr(point, "run_point", lambda scenario, engine, device: {"error": str(device)})
+    batch = point.Batch(None, "exact", tuple((str(n), n) for n in range(300)))
+    assert len(point.run_batch(batch)) == 3
+    found = list(Farm(Here, 1).run([batch]))
+    assert [key for results in found for key, _ in results] == [str(n) for n in range(300)]
+    assert max(map(len, found)) == 3
+
+
+def test_an_interrupt_keeps_what_the_processes_have_done(tmp_path) -> None:
+    """What is done and not handed over yet goes into the file, too."""
+    spanned = space.parse(("device.workers=1..4",))
+    planned = plan("documents-2x17", ["jobs.*.backend=ev74"], spanned, None, 0, "exact")
+    with closing(open_store(str(tmp_path / "r.sqlite"))) as store, ThreadPoolExecutor(4) as pool:
+        farm = Farm(lambda: pool, 4)
+
+        def stop(done):
+            if done and any(running.done() or wait([running]) for running in list(farm._running)):
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            execute(planned, store, farm, stop)
+        assert store.count(planned.keys) >= 2
+
+
+SLOW = """\
+name = "slow"
+[[jobs]]
+name = "image"
+op = "tess"
+backend = "ev74"
+dtype = "bf16"
+shape = [160, 160, 3]
+tiled = { axes = [-1, 0, 1, 2], tile = [1, 16, 1, 3] }
+input = { pattern = "golden" }
+"""
+
+
+def test_ctrl_c_says_how_many_points_are_in_the_file(tmp_path) -> None:
+    """And that is true, though there are a few only; it ends at once, without a word of a worker's."""
+    (tmp_path / "slow.toml").write_text(SLOW)
+    varied = ["--vary", "device.workers=1..8", "--vary", "device.slots=1..3"]
+    line = [sys.executable, "-m", "tessbed", "sweep", "slow.toml", "-j", "2", "--engine", "simpy", "--db", "r", *varied]
+    process = subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and _kept(tmp_path / "r") < 3:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to the workers, too
+    out, err = process.communicate(timeout=20)
+    count = _kept(tmp_path / "r")
+    assert 3 <= count < 24
+    assert err == f"interrupted; {count} of 24 points are in r, the same command goes on\ninterrupted\n"
+    assert (process.returncode, out) == (130, "")
+
+
+def test_rows_of_another_version_and_damaged_ones_are_computed_again(tmp_path) -> None:
+    """The table is the same as without them, whatever was done to the file; one line counts them; exit 0."""
+    line = [sys.executable, "-m", "tessbed", "sweep", "luma", "--vary", "device.workers=1..6", "--executor", "here"]
+    line += ["--db", "r", "--out", "t.csv"]
+    first = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, check=True)
+    right = (tmp_path / "t.csv").read_bytes()
+    with closing(sqlite3.connect(tmp_path / "r")) as base, base:
+        keys = [key for (key,) in base.execute("select key from results order by key")]
+        changes = ["version = '0.0.9'", "row = replace(row, ': ', ': -')", "digest = null", "row = cast(row as blob)"]
+        for key, change in zip(keys, changes, strict=False):
+            base.execute(f"update results set {change} where key = ?", [key])
+    second = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert second.stdout == first.stdout
+    assert (tmp_path / "t.csv").read_bytes() == right
+    words = "4 rows in r damaged or of another version: not used, computed again"
+    assert second.stderr.splitlines().count(words) == 1
+    assert "damaged" not in subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, check=True).stderr
+
+
+def test_a_locked_file_is_said_and_ctrl_c_ends_the_wait(tmp_path) -> None:
+    """Within two seconds of the wait, with how long it will be; the interrupt ends it at once."""
+    line = [sys.executable, "-m", "tessbed", "sweep", "luma", "--vary", "device.workers=1,2", "--executor", "here"]
+    subprocess.run([*line, "--db", "r"], capture_output=True, cwd=tmp_path, check=True)
+    with closing(sqlite3.connect(tmp_path / "r", isolation_level=None)) as other:
+        other.execute("begin immediate")
+        process = subprocess.Popen([*line, "--db", "r"], stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+        said = process.stderr.readline()
+        assert said == "another program holds r: waiting for it, 30 s at most\n"
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        assert process.communicate(timeout=20)[1] == "interrupted\n"
+        assert time.monotonic() - began < 5
+        assert process.returncode == 130
+
+
 def _kept(base) -> int:
     if not base.exists():
         return 0
@@ -311,6 +447,14 @@ def _kept(base) -> int:
 WRONG = [
     (["--out", "x.xls"], "wanted .csv, .jsonl, .parquet"),
     (["--executor", "moon"], "wanted here, processes or dask://HOST:PORT"),
+    (["--db", ""], '--db: got "", wanted the name of a file'),
+    (["--db", "x.csv", "--out", "x.csv"], "--out x.csv: is the file of --db, too"),
+    (["--out", "nowhere/x.csv"], "--out nowhere/x.csv: there is no folder nowhere"),
+    (["--out", "linked.csv"], "--out linked.csv: File exists and is a symbolic link"),
+    (["--plot", "linked.svg"], "--plot: File exists and is a symbolic link"),
+    (["--db", "linked.csv"], "can not be used as a database of results: File exists and is a symbolic link"),
+    (["--db", "/dev/stdout"], "can not be used as a database of results: File exists and is a symbolic link"),
+    (["--db", "nowhere/r"], "can not be used as a database of results: there is no folder nowhere"),
     (["--db", "/dev/null/x"], "can not be used as a database of results"),
     (["--executor", "dask://127.0.0.1:1"], "no Dask scheduler answers at 127.0.0.1:1"),
     (["--executor", "dask://127.0.0.1"], 'got "dask://127.0.0.1", wanted dask://HOST:PORT'),
@@ -320,8 +464,12 @@ WRONG = [
 @pytest.mark.parametrize(("options", "words"), WRONG, ids=[case[0][1] for case in WRONG])
 def test_mistakes_of_the_command(options, words, tmp_path) -> None:
     """Exit 2, one line, no traceback."""
+    for name in ("linked.csv", "linked.svg"):
+        (tmp_path / name).symlink_to("theirs")
+    (tmp_path / "theirs").write_text("theirs")
     line = [sys.executable, "-m", "tessbed", "sweep", "luma", "--vary", "device.workers=1,2", *options]
     done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+    assert (tmp_path / "theirs").read_text() == "theirs"

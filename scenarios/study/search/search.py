@@ -28,6 +28,11 @@ class Memory:
     remembered: int = 0
     _known: dict[str, Row] = attrs.field(factory=dict, init=False)
 
+    @property
+    def keys(self) -> list[str]:
+        """The configurations that have a row by now."""
+        return list(self._known)
+
     def row(self, point: Sequence[Setting]) -> Row:
         """The results of a point: those of any earlier time, or of a run now. Its `error` says why there are none."""
         try:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import signal
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from functools import partial
@@ -33,7 +34,7 @@ class Here(Executor):
 
 @attrs.frozen
 class Hiring:
-    """How to get an executor, how many batches it can use at a time, how it tells of a worker's death, how to end.
+    """How to get an executor, how many chunks it can use at a time, how it tells of a worker's death, how to end.
 
     `note` is what a person should know before the wait.
     """
@@ -59,7 +60,11 @@ def hiring(where: str, processes: int | None) -> Hiring:
 
 
 def _leave_with_parent() -> None:
-    """Make this process end when the one that hired it is gone, however that went: nobody else would tell it."""
+    """Make this process end when the one that hired it is gone, however that went: nobody else would tell it.
+
+    A Ctrl-C is for that one: it ends this one as well.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     hired_by = parent_process()
     assert hired_by is not None
 

@@ -1,6 +1,7 @@
 """Point: one configuration, from its device to a row of results. What a process or a cluster's worker runs."""
 
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any
 
 import attrs
@@ -8,12 +9,26 @@ import attrs
 from tessbed.kernels.errors import BindingError, NotRepresentable
 from tessbed.runtime.errors import CapabilityError, HeapExhausted
 from tessbed.scenarios.model import Scenario
+from tessbed.scenarios.option_values import ENGINES
 from tessbed.scenarios.study.measure import measure
 from tessbed.sim.spec import DeviceSpec
 from tessbed.sim.stats import STALLS, JobStats
 
 Row = dict[str, Any]
 Result = tuple[str, Row]
+COUNTS = (
+    "device_ticks",
+    "job_ticks",
+    "transfers",
+    "port_busy_ticks",
+    "read_busy_ticks",
+    "write_busy_ticks",
+    *(f"{reason}_ticks" for reason in STALLS),
+)
+"""The columns of a row that are ticks or counts."""
+MOST = 2**63 - 1
+CHUNK_S = 0.25
+"""How long a process works before it hands over what is done."""
 REFUSALS = (BindingError, NotRepresentable, CapabilityError, HeapExhausted)
 
 
@@ -27,8 +42,16 @@ class Batch:
 
 
 def run_batch(batch: Batch) -> list[Result]:
-    """(key, row) of every point. What a point itself does wrong, a bug of ours too, is its row's `error`."""
-    return [(key, run_point(batch.scenario, batch.engine, device)) for key, device in batch.points]
+    """(key, row) of every point, or of the first ones where they take longer than CHUNK_S; at least of one.
+
+    What a point itself does wrong, a bug of ours too, is its row's `error`.
+    """
+    began, results = perf_counter(), []
+    for key, device in batch.points:
+        results.append((key, run_point(batch.scenario, batch.engine, device)))
+        if perf_counter() - began >= CHUNK_S:
+            break
+    return results
 
 
 def run_point(scenario: Scenario, engine: str, device: DeviceSpec) -> Row:
@@ -48,6 +71,25 @@ def run_point(scenario: Scenario, engine: str, device: DeviceSpec) -> Row:
 def failed(text: str, *, passing: bool = False) -> Row:
     """The row of a point without results. `passing`: another try may end otherwise, so no store keeps it."""
     return {"error": text, "passing": True} if passing else {"error": text}
+
+
+def is_row(row: Any) -> bool:
+    """True for what `run_point` may return and a store may keep: a result, or an error that comes again."""
+    if not isinstance(row, dict):
+        return False
+    if "error" in row:
+        return set(row) == {"error"} and isinstance(row["error"], str) and bool(row["error"])
+    if set(row) - {"instead"} != {*COUNTS, "jobs", "engine"} or row["engine"] not in ENGINES:
+        return False
+    jobs = row["jobs"]
+    if not isinstance(jobs, dict) or not all(map(_is_count, (*jobs.values(), *(row[name] for name in COUNTS)))):
+        return False
+    why = row.get("instead", "-")
+    return isinstance(why, str) and bool(why) and sum(jobs.values()) == row["device_ticks"]
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= MOST
 
 
 def _row(jobs: Sequence[tuple[str, JobStats]]) -> Row:

@@ -14,7 +14,6 @@ from tessbed.scenarios.study.sweep.space import Setting, Space
 from tessbed.scenarios.study.sweep.store import Store
 from tessbed.sim.errors import SpecError
 
-BATCH = 32
 MOST_POINTS = 1_000_000
 
 
@@ -29,18 +28,13 @@ class Plan:
     refused: dict[str, Row]
 
     def batches(self, known: dict[str, Row]) -> Iterator[Batch]:
-        """What is still to do, in order, in batches of one scenario each."""
+        """What is still to do, in order, a batch for each scenario."""
         waiting: dict[int, list[Resolved]] = {}
         for key, point in self.resolved.items():
             if key not in known:
-                batch = waiting.setdefault(id(point.base), [])
-                batch.append(point)
-                if len(batch) == BATCH:
-                    yield self._batch(waiting.pop(id(point.base)))
-        yield from map(self._batch, waiting.values())
-
-    def _batch(self, points: Sequence[Resolved]) -> Batch:
-        return Batch(points[0].base, self.engine, tuple((point.key, point.device) for point in points))
+                waiting.setdefault(id(point.base), []).append(point)
+        for points in waiting.values():
+            yield Batch(points[0].base, self.engine, tuple((point.key, point.device) for point in points))
 
 
 def plan(name: str, settings: Sequence[str], space: Space, count: int | None, seed: int, engine: str) -> Plan:
@@ -73,16 +67,34 @@ Progress = Callable[[int], None]
 
 
 def execute(planned: Plan, store: Store, farm: Farm, progress: Progress = lambda done: None) -> list[Row]:
-    """Run what the store does not hold; returns the rows of all points in order."""
+    """Run what the store does not hold; returns the rows of all points in order. An interrupt keeps what is done."""
     known = store.known(planned.keys)
     progress(sum(key in known or key in planned.refused for key in planned.keys))
-    for results in farm.run(planned.batches(known)):
-        store.add(results)
-        known |= dict(results)
-        progress(len(results))
+    try:
+        for results in farm.run(planned.batches(known)):
+            store.add(results)
+            known |= dict(results)
+            progress(len(results))
+    except KeyboardInterrupt:
+        store.add(farm.finished())
+        raise
     return [planned.refused.get(key) or known[key] for key in planned.keys]
 
 
-def open_store(path: str) -> Store:
-    """The database of results at `path`."""
-    return Store(Path(path), __version__)
+def open_store(path: str, notice: Callable[[str], None] = lambda text: None) -> Store:
+    """The database of results at `path`. `notice` hears of a wait."""
+    return Store(Path(path), __version__, notice)
+
+
+def interrupted(path: str, count: int | None, what: str) -> str:
+    """What to say after Ctrl-C: how many results are in the file, unless it can not be asked at the moment."""
+    kept = "what is done is" if count is None else f"{count:,} {what} are"
+    return f"interrupted; {kept} in {path}, the same command goes on"
+
+
+def damage(store: Store) -> str | None:
+    """One line on the rows that were not believed; None where all were."""
+    if not store.damaged:
+        return None
+    rows = "1 row" if store.damaged == 1 else f"{store.damaged:,} rows"
+    return f"{rows} in {store.path} damaged or of another version: not used, computed again"

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tessbed.scenarios.output_files import replacing, unusable
 from tessbed.scenarios.problems import Place, Problem, ScenarioError
 from tessbed.scenarios.study.advise import spark
 from tessbed.scenarios.study.sweep.point import Row
@@ -69,15 +70,20 @@ WRITERS: dict[str, Callable[[Path, Sequence[Flat]], None]] = {
 }
 
 
-def check_files(names: Sequence[str]) -> None:
-    """Raise ScenarioError for a file that has no writer, folder or library: before the work, and not after it."""
+def check_files(names: Sequence[str], taken: Sequence[tuple[str, Path]] = ()) -> None:
+    """Raise ScenarioError for a file that can not be written: before the work, and not after it.
+
+    It may have no writer, no folder or no library, or be one of `taken`: (option, file) of each.
+    """
     problems = []
     for name in names:
         path, place = Path(name), Place(f"--out {name}")
         if path.suffix not in WRITERS:
             problems.append(Problem(place, f"got the suffix {path.suffix!r}, wanted {', '.join(WRITERS)}"))
-        elif not path.absolute().parent.is_dir():
-            problems.append(Problem(place, f"there is no folder {path.parent}"))
+        elif other := next((option for option, file in taken if file.resolve() == path.resolve()), None):
+            problems.append(Problem(place, f"is the file of {other}, too: wanted another one"))
+        elif problem := unusable(path):
+            problems.append(Problem(place, problem))
         elif path.suffix == ".parquet" and find_spec("pyarrow") is None:
             problems.append(Problem(place, "needs pyarrow: pip install 'tessbed[parquet]'"))
     if problems:
@@ -87,10 +93,8 @@ def check_files(names: Sequence[str]) -> None:
 def write(names: Sequence[str], rows: Sequence[Flat]) -> None:
     """Write the rows to every one of these files. Raises OSError that names the file."""
     for name in names:
-        try:
-            WRITERS[Path(name).suffix](Path(name), rows)
-        except OSError as error:
-            raise OSError(error.errno, error.strerror or str(error), name) from None
+        with replacing(Path(name)) as part:
+            WRITERS[part.suffix](part, rows)
 
 
 def lines(name: str, space: Space, rows: Sequence[Flat]) -> Iterator[str]:

@@ -17,20 +17,21 @@ from tessbed.sim.spec import DeviceSpec, load_preset, override
 DEFAULT_PRESET = "ev74-4core"
 
 
-def compose(source: Source, folder: Path) -> Scenario:
-    """The scenario; input files are looked for in `folder`. Raises ScenarioError with every mistake."""
+def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
+    """The scenario; input files are looked for in `folder`. Raises ScenarioError with every mistake.
+
+    A scenario `to_run` needs its input files, a firmware that holds what its jobs ask for, and a window that holds
+    their storage; whoever looks at its jobs and packets alone needs none of these.
+    """
     reader = Reader(source)
     values = reader.table((), source.values, SCENARIO)
     preset, device = _device(reader, values.get("device") or {})
     listed = values.get("jobs") or []
-    jobs = [job_of(reader, ("jobs", index), job, device, folder) for index, job in enumerate(listed)]
+    jobs = [job_of(reader, ("jobs", index), job, device, folder, to_run=to_run) for index, job in enumerate(listed)]
     _unique_names(reader, listed)
     firmware = _firmware(values.get("firmware") or {})
-    for job in jobs:
-        if job is not None and "ev74" in job.backends:
-            _held(reader, firmware, job)
-    if reader.sound(("device",)):
-        _fit(reader, device, [job for job in jobs if job is not None])
+    if to_run:
+        _served(reader, device, firmware, [job for job in jobs if job is not None])
     if reader.problems:
         raise ScenarioError(reader.problems)
     return Scenario(
@@ -72,6 +73,15 @@ def _blame_device(reader: Reader, error: SpecError) -> None:
 
 def _firmware(values: dict[str, Any]) -> FirmwareChoice:
     return FirmwareChoice(**{name: tuple(names) for name, names in values.items() if names is not None})
+
+
+def _served(reader: Reader, device: DeviceSpec, firmware: FirmwareChoice, jobs: list[Job]) -> None:
+    """Blame what the device and its firmware have not got for the jobs."""
+    for job in jobs:
+        if "ev74" in job.backends:
+            _held(reader, firmware, job)
+    if reader.sound(("device",)):
+        _fit(reader, device, jobs)
 
 
 def _held(reader: Reader, firmware: FirmwareChoice, job: Job) -> None:

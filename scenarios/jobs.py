@@ -18,8 +18,10 @@ from tessbed.sim.faults import TRANSFER, Fault
 from tessbed.sim.spec import DeviceSpec
 
 
-def job_of(reader: Reader, path: KeyPath, values: dict[str, Any], device: DeviceSpec, folder: Path) -> Job | None:
-    """The job whose keys stand at `path`, or None where something about it was blamed."""
+def job_of(
+    reader: Reader, path: KeyPath, values: dict[str, Any], device: DeviceSpec, folder: Path, *, to_run: bool = True
+) -> Job | None:
+    """The job whose keys stand at `path`, or None where it was blamed for something; a job `to_run` needs its input."""
     if path in reader.spoilt:
         return None
     _together(reader, path, values)
@@ -31,7 +33,7 @@ def job_of(reader: Reader, path: KeyPath, values: dict[str, Any], device: Device
     elif workers is not None and workers > device.workers:
         reader.blame((*path, "workers"), f"got {workers}, wanted at most {device.workers}, the workers of the device")
     source = _input_source(values.get("input") or {}, folder)
-    if plan is not None and reader.sound((*path, "input")) and (text := inputs.mistake(source, plan)):
+    if to_run and plan is not None and reader.sound((*path, "input")) and (text := inputs.mistake(source, plan)):
         reader.blame((*path, "input", "file"), text)
     if plan is not None and "ev74" in backends:
         _never_striking(reader, path, values, plan, min(workers or device.workers, device.workers))

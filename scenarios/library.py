@@ -13,11 +13,12 @@ from tessbed.scenarios.toml_source import parse
 __all__ = ["catalogue", "find", "load", "read_text"]
 
 
-def load(name: str, settings: Sequence[str] = (), seed: int | None = None) -> Scenario:
+def load(name: str, settings: Sequence[str] = (), seed: int | None = None, *, to_run: bool = True) -> Scenario:
     """The scenario of a path or catalogue name, with overrides. Raises ScenarioError with every mistake at once.
 
     Input files are relative to the scenario file; to the folder that we run in, where it comes from standard input.
+    What only a run needs is asked for only where the scenario is `to_run`, as `compose` says.
     """
     path = find(name)
     source = parse(read_text(path, name), name if path == Path(name) else str(path))
-    return compose(apply(source, settings, seed), path.parent)
+    return compose(apply(source, settings, seed), path.parent, to_run=to_run)

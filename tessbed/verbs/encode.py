@@ -34,7 +34,7 @@ def command(file: str, settings: tuple[str, ...], seed: int | None, output: Path
     """The paths, or what was written as JSON, on stdout."""
     from tessbed.scenarios.library import load
 
-    jobs = device_jobs(load(file, settings, seed))
+    jobs = device_jobs(load(file, settings, seed, to_run=False))
     packets = {output / f"{file_stem(job)}.bin": (job, job_packet(job).raw) for job in jobs}
     _write(output, {path: raw for path, (_, raw) in packets.items()})
     written = [_entry(path, job, raw) for path, (job, raw) in packets.items()]

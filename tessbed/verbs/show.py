@@ -22,7 +22,7 @@ def command(file: str, settings: tuple[str, ...], seed: int | None, as_toml: boo
     from tessbed.scenarios.model import to_values
     from tessbed.scenarios.toml_text import toml_text
 
-    scenario = library.load(file, settings, seed)
+    scenario = library.load(file, settings, seed, to_run=False)
     if as_json:
         echo_json(to_values(scenario))
     elif as_toml:

@@ -102,4 +102,7 @@ def _packets(target: str, settings: Sequence[str], seed: int | None) -> list[tup
 
     if _is_packet(target):
         return [(target, read_packet(target))]
-    return [(f"{target}, job {job.name!r}", job_packet(job).raw) for job in device_jobs(load(target, settings, seed))]
+    return [
+        (f"{target}, job {job.name!r}", job_packet(job).raw)
+        for job in device_jobs(load(target, settings, seed, to_run=False))
+    ]

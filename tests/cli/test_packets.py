@@ -140,6 +140,33 @@ def test_encode_does_not_write_through_a_link(tessbed: Tessbed, tiny: Path, tmp_
     assert "is a symbolic link, which is never followed" in said.err
 
 
+BEYOND_THIS_DEVICE = {
+    "window": ("jobs.0.shape=[400000000, 3]", "window"),
+    "small window": ("device.memory.window_bytes=4096", "window"),
+    "firmware": ('firmware.ops=["tess"]', "firmware"),
+    "input file": ('jobs.0.input={file="absent.bin"}', "absent.bin"),
+}
+
+
+@pytest.mark.parametrize("to_run", [["run"], ["validate"], ["bound"], ["explain"]], ids=lambda command: command[0])
+@pytest.mark.parametrize(("change", "words"), BEYOND_THIS_DEVICE.values(), ids=BEYOND_THIS_DEVICE.keys())
+def test_what_only_a_run_needs(
+    tessbed: Tessbed, tiny: Path, tmp_path: Path, change: str, words: str, to_run: list[str]
+) -> None:
+    """A packet needs no room for its storage, no firmware and no input yet; whoever runs the job does."""
+    folder = tmp_path / "packets"
+    said = tessbed("encode", tiny, "-o", folder, "--set", change)
+    assert (said.code, said.err) == (0, "")
+    assert (folder / "00-pair.bin").stat().st_size == 216
+    for command, text in (("show", "pair: detess"), ("verify", "job 'pair': valid, unbound")):
+        said = tessbed(command, tiny, "--set", change)
+        assert (said.code, said.err) == (0, "")
+        assert text in said.out
+    said = tessbed(*to_run, tiny, "--set", change)
+    assert said.code == 2
+    assert words in said.err
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

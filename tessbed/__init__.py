@@ -5,7 +5,7 @@ TYPE_CHECKING = False  # typing takes longer to import than all else here
 if TYPE_CHECKING:
     from tessbed.face import detess, detesscast, tess
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["__version__", "detess", "detesscast", "tess"]
 
 

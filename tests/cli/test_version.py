@@ -37,7 +37,7 @@ def test_imports(argument: str) -> None:
 def test_words() -> None:
     """The version is one line; `python -m tessbed` is the same program."""
     done = subprocess.run([sys.executable, "-m", "tessbed", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout == "tessbed 0.1.0\n"
+    assert done.stdout == "tessbed 0.2.0\n"
 
 
 def test_time() -> None:

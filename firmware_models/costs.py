@@ -7,23 +7,42 @@ Source: docs/simulation.md, "Compute".
 
 from collections.abc import Sequence
 
+import attrs
+
 from tessbed.firmware_models.geometry import Geometry
+from tessbed.kernels.conversions import look_up
 from tessbed.sim.spec import DeviceSpec
 
 WIDE_ROWS = 3
 """Compact BF16 pixels of up to this many channels are handled across pixels, a row at a time."""
 
 
+@attrs.frozen
+class VectorPaths:
+    """The vector paths of a conversion, as fields of `compute.vector_ticks`: for pixel-major tiles, for channel blocks
+    (the same where empty), and for compact pixels of one channel, which both sides store alike (the same where empty).
+    """
+
+    pixels: str
+    blocks: str = ""
+    lone: str = ""
+
+
+PATHS: dict[str, VectorPaths] = {
+    "copy": VectorPaths("copy"),
+    "split": VectorPaths("split", lone="copy"),
+    "join": VectorPaths("join", blocks="cblock_join", lone="copy"),
+    "widen": VectorPaths("widen", blocks="cblock_widen"),
+}
+
+
 def vector_path(geometry: Geometry, channels: int) -> str:
-    """The name of the vector path (a field of `compute.vector_ticks`) for tiles of `channels` channels."""
-    widen = geometry.linear_dtype == "fp32"
+    """The name of the vector path for tiles of `channels` channels; ContractError where the conversion has no cost."""
+    paths = look_up(PATHS, geometry.conversion, "the table of the firmware's vector costs")
     if geometry.tile_format == "cblocked":
-        return "cblock_widen" if widen else "cblock_join"
-    if widen:
-        return "widen"
-    if geometry.tiled_dtype == "int8" or (channels == 1 and geometry.tile_format == "compact"):
-        return "copy"
-    return "split" if geometry.op == "tess" else "join"
+        return paths.blocks or paths.pixels
+    lone = channels == 1 and geometry.tile_format == "compact"
+    return paths.lone or paths.pixels if lone else paths.pixels
 
 
 def box_ticks(geometry: Geometry, spec: DeviceSpec, extents: Sequence[int], packed_bytes: int) -> tuple[int, int]:
@@ -34,7 +53,7 @@ def box_ticks(geometry: Geometry, spec: DeviceSpec, extents: Sequence[int], pack
     if channels > 1 and c_axis.stride != geometry.linear_scalar_bytes:
         return pixels * channels * spec.compute.scalar_ticks, pixels * channels
     dense = w_axis.stride == channels * geometry.linear_scalar_bytes or width == 1
-    whole_rows = geometry.tile_format == "compact" and (geometry.tiled_dtype == "int8" or channels <= WIDE_ROWS)
+    whole_rows = geometry.tile_format == "compact" and (geometry.scalar_bytes == 1 or channels <= WIDE_ROWS)
     runs = depth * height if dense and whole_rows else pixels
     ticks = getattr(spec.compute.vector_ticks, vector_path(geometry, channels))
     vectors = -(-packed_bytes // (runs * spec.compute.vector_bytes))

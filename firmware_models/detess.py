@@ -3,7 +3,7 @@
 The output's nonunit axes, sorted by descending stride, make address order lexicographic. A worker's stretch is a few
 boxes of that index space; each box is cut along tile edges into blocks, each block into bands that fit the scratch.
 Axes with short runs are taken whole, across tiles, so that a drain writes long runs instead of slivers.
-DetessCast is the same body: only the width and the lanes of the output scalar differ.
+All operations that unpack run this body: only their conversions and the lanes of the output scalar differ.
 Source: Detess document, "Numerical behavior"; DetessCast document, "Compiler channel-block input".
 """
 
@@ -255,7 +255,7 @@ class _Maker:
                 for (low, _), (first, _), stride in zip(ranges, block.ranges, drain.scratch_strides, strict=True)
             )
             reads += part.descriptors
-            steps += part.moves(at, drain.scratch_strides, width)
+            steps += part.moves(geometry, at, drain.scratch_strides)
             scratch, oversized = scratch + part.scratch_bytes, oversized or part.oversized
         self.budget.check(scratch, drain.scratch_bytes)
         ticks, scattered = costs.box_ticks(geometry, self.spec, block.extents, prod(block.extents) * width)

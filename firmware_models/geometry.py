@@ -11,7 +11,8 @@ from math import prod
 
 import attrs
 
-from tessbed.kernels.ev74.fields import DTYPES, OPS, TILE_FORMATS
+from tessbed.kernels.ev74.fields import TILE_FORMATS
+from tessbed.kernels.ev74.rules import linear_dtype, operation_of, tiled_dtype
 
 WIDTH_BYTES = {"int8": 1, "bf16": 2, "fp32": 4}
 BLOCK = 16
@@ -52,9 +53,15 @@ class Tile:
 
 @attrs.frozen(slots=False)
 class Geometry:
-    """A job's geometry. `axes` is (C, D, H, W), `outer` the unmapped axes as (extent, linear stride)."""
+    """A job's geometry. `axes` is (C, D, H, W), `outer` the unmapped axes as (extent, linear stride).
+
+    `packs` says that the tiled side is the output; `parameters` are those of the conversion, by packet field.
+    """
 
     op: str
+    packs: bool
+    conversion: str
+    parameters: tuple[tuple[str, int], ...]
     tile_format: str
     tiled_dtype: str
     linear_dtype: str
@@ -68,12 +75,16 @@ class Geometry:
 
     @classmethod
     def of(cls, values: Mapping[str, int]) -> "Geometry":
-        """The geometry that a decoded packet describes."""
+        """The geometry that the fields of a valid packet describe."""
+        op, tiled, linear = operation_of(values), tiled_dtype(values), linear_dtype(values)
         return cls(
-            op=OPS[values["op"]],
+            op=op.name,
+            packs=op.packs,
+            conversion=op.conversion(tiled, linear),
+            parameters=tuple((parameter.field, values[parameter.field]) for parameter in op.parameters),
             tile_format=TILE_FORMATS[values["tile_format"]],
-            tiled_dtype=DTYPES[values["tiled_dtype"]],
-            linear_dtype=DTYPES[values["linear_dtype"]],
+            tiled_dtype=tiled.value,
+            linear_dtype=linear.value,
             fill=values["channel_fill"],
             axes=tuple(
                 Axis(values[f"{name}_extent"], values[f"{name}_tile"], values[f"{name}_stride"]) for name in "cdhw"

@@ -1,11 +1,12 @@
-"""Pack: the vector unit's moves between two layouts in scratch, and what they cost.
+"""Pack: the vector unit's moves between two layouts in scratch.
 
-A move copies a box of scalars byte lane by byte lane: INT8 has one lane, BF16 a low and a high one, wherever the two
-layouts keep them. Widening BF16 to FP32 puts the word into the upper two bytes and zero into the lower two: integer
-work only, so every bit pattern survives. One vectorised copy per lane, never a loop over pixels.
+A move takes a box of scalars byte lane by byte lane: INT8 has one lane, BF16 a low and a high one, FP32 four, wherever
+the two layouts keep them. What it makes of them is its conversion's entry in CONVERSIONS. Widening BF16 to FP32 puts
+the word into the upper two bytes and zero into the lower two: integer work only, so every bit pattern survives. One
+vectorised step per lane, never a loop over pixels.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import mul
 
 import attrs
@@ -13,27 +14,47 @@ import numpy as np
 
 Strides = tuple[int, ...]
 Span = tuple[int, int]  # bytes of scratch, the end exclusive
+Lane = np.ndarray | int
+Convert = Callable[[Sequence[np.ndarray], Mapping[str, int]], Sequence[Lane]]
+"""The target's byte lanes (uint8 arrays of one shape, or one value for all), low byte first, from those of the source
+and the conversion's parameters by packet field."""
+
+
+def _same(lanes: Sequence[np.ndarray], parameters: Mapping[str, int]) -> Sequence[Lane]:
+    return lanes
+
+
+def _widened(lanes: Sequence[np.ndarray], parameters: Mapping[str, int]) -> Sequence[Lane]:
+    low, high = lanes
+    return 0, 0, low, high
+
+
+CONVERSIONS: dict[str, Convert] = {"copy": _same, "split": _same, "join": _same, "widen": _widened}
+"""The vector steps: what moves the values of each conversion."""
 
 
 @attrs.frozen
 class Move:
-    """Copies a box of scalars. `lanes` are (source byte, target byte) offsets; `zeros` are target bytes cleared."""
+    """Converts a box of scalars. Lanes are the byte offsets of a scalar's bytes on each side, low byte first."""
 
     shape: tuple[int, ...]
     source: int
     source_strides: Strides
     target: int
     target_strides: Strides
-    lanes: tuple[tuple[int, int], ...]
-    zeros: tuple[int, ...] = ()
+    source_lanes: tuple[int, ...]
+    target_lanes: tuple[int, ...]
+    conversion: str
+    parameters: tuple[tuple[str, int], ...] = ()
 
     def __call__(self, scratch: np.ndarray) -> None:
-        for source_lane, target_lane in self.lanes:
-            source = np.ndarray(self.shape, np.uint8, scratch, self.source + source_lane, self.source_strides)
-            target = np.ndarray(self.shape, np.uint8, scratch, self.target + target_lane, self.target_strides)
-            np.copyto(target, source)
-        for lane in self.zeros:
-            np.ndarray(self.shape, np.uint8, scratch, self.target + lane, self.target_strides)[...] = 0
+        sources = [
+            np.ndarray(self.shape, np.uint8, scratch, self.source + lane, self.source_strides)
+            for lane in self.source_lanes
+        ]
+        converted = CONVERSIONS[self.conversion](sources, dict(self.parameters))
+        for lane, values in zip(self.target_lanes, converted, strict=True):
+            np.ndarray(self.shape, np.uint8, scratch, self.target + lane, self.target_strides)[...] = values
 
 
 @attrs.frozen
@@ -67,9 +88,8 @@ class Packer:
             if isinstance(step, Fill):
                 writes.append(_span(step.target, step.shape, step.target_strides, (0,)))
             else:
-                sources, targets = zip(*step.lanes, strict=True)
-                reads.append(_span(step.source, step.shape, step.source_strides, sources))
-                writes.append(_span(step.target, step.shape, step.target_strides, targets + step.zeros))
+                reads.append(_span(step.source, step.shape, step.source_strides, step.source_lanes))
+                writes.append(_span(step.target, step.shape, step.target_strides, step.target_lanes))
         return reads, writes
 
 

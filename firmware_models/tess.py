@@ -63,7 +63,7 @@ def _tile_sites(geometry: Geometry, spec: DeviceSpec, low: int, high: int) -> It
     if low == high:
         return
     pixel_bytes = geometry.pixel_bytes(geometry.axes[0].tile)
-    budget = Budget.of(spec, geometry.axes[0].tile * geometry.scalar_bytes, pixel_bytes)
+    budget = Budget.of(spec, geometry.axes[0].tile * geometry.linear_scalar_bytes, pixel_bytes)
     make, source, target = _Maker(geometry, spec, budget).tile_bands, geometry.input_address, geometry.output_address
     for tile in geometry.tiles_from(geometry.tile_number(low)):
         start = tile.tiled_offset
@@ -93,7 +93,8 @@ class _Maker:
         size = geometry.pixel_bytes(channels)
         first, last = min(low // size, pixels), min(-(-high // size), pixels)
         most = min(
-            self.budget.gather_bytes // (channels * geometry.scalar_bytes), (self.budget.slot_bytes - BLOCK) // size
+            self.budget.gather_bytes // (channels * geometry.linear_scalar_bytes),
+            (self.budget.slot_bytes - BLOCK) // size,
         )
         if first == last:
             yield self._tail_band(tile, (low, high), Piece(pixels * size, high - pixels * size, 0))
@@ -101,7 +102,7 @@ class _Maker:
             for pixel in range(first, last):
                 yield from self._wide_pixel(tile, (low, high), pixel)
         else:
-            most = max(1, min(most, BAND_BYTES // size))
+            most = max(1, min(most, BAND_BYTES // max(size, channels * geometry.linear_scalar_bytes)))
             yield from self._pixel_bands(tile, (low, high), (first, last), most)
 
     def _pixel_bands(self, tile: Tile, owned: Range, pixels: Range, most: int) -> Iterator[Band]:
@@ -148,21 +149,30 @@ class _Maker:
         strides = [axis.stride for axis in geometry.axes]
         offset = tile.linear_offset + sum(i * s for i, s in zip(at, strides, strict=True))
         return cover(
-            geometry.input_address + offset, scratch, extents, strides, geometry.scalar_bytes, self.spec.dma.field_limit
+            geometry.input_address + offset,
+            scratch,
+            extents,
+            strides,
+            geometry.linear_scalar_bytes,
+            self.spec.dma.field_limit,
         )
 
     def _move(
         self, extents: tuple[int, ...], scratch: int, read: Cover, target: int, strides: tuple[int, ...], plane: int
     ) -> Move:
-        lanes = tuple((lane, lane * plane) for lane in range(self.geometry.scalar_bytes))
-        return Move(extents, scratch, read.scratch_strides, target, strides, lanes)
+        geometry = self.geometry
+        sources = tuple(range(geometry.linear_scalar_bytes))
+        targets = tuple(lane * plane for lane in range(geometry.scalar_bytes))
+        made = (geometry.conversion, geometry.parameters)
+        return Move(extents, scratch, read.scratch_strides, target, strides, sources, targets, *made)
 
     def _c2(self, channels: int) -> bool:
         """True for packed two-channel INT8 pixels that become whole padded blocks."""
         geometry = self.geometry
         c_axis, _, _, w_axis = geometry.axes
+        width = geometry.linear_scalar_bytes
         padded = geometry.tiled_dtype == "int8" and geometry.tile_format == "pad16"
-        return padded and channels == 2 and c_axis.stride == 1 and w_axis.stride in (0, 2)
+        return padded and channels == 2 and c_axis.stride == width and w_axis.stride in (0, 2 * width)
 
     def _c2_ticks(self, extents: tuple[int, ...]) -> int:
         """Eight pixels to an input vector; the incomplete rest of a row moves scalar by scalar."""
@@ -201,7 +211,8 @@ class _Maker:
         """The bands of one pixel whose channels do not fit the scratch at once; the last pixel brings the tail."""
         geometry = self.geometry
         size, stored = geometry.pixel_bytes(tile.extents[0]), geometry.stored(tile.extents[0])
-        room = min(self.budget.gather_bytes, self.budget.slot_bytes, BAND_BYTES) // geometry.scalar_bytes
+        most = min(self.budget.slot_bytes, BAND_BYTES) // geometry.scalar_bytes
+        room = min(self.budget.gather_bytes // geometry.linear_scalar_bytes, most)
         step = room // BLOCK * BLOCK or room
         for first in range(0, stored, step):
             end = min(first + step, stored)

@@ -42,37 +42,37 @@ class TileRead:
     scratch_bytes: int
     oversized: bool
 
-    def moves(self, target: int, strides: Sequence[int], width: int) -> Iterator[Move]:
-        """Moves into the slot at `target`, with (c, d, h, w) strides and `width` bytes a scalar."""
+    def moves(self, geometry: Geometry, target: int, strides: Sequence[int]) -> Iterator[Move]:
+        """Moves into the slot at `target`, with (c, d, h, w) strides."""
         lanes = self.lanes
-        upper = width - len(lanes.starts)
         if not lanes.blocked:
-            yield self._move(lanes.extents, lanes.starts, lanes.strides, target, tuple(strides), upper)
+            yield self._move(geometry, lanes.extents, lanes.starts, lanes.strides, target, tuple(strides))
             return
         channels, pixels = lanes.extents[0], lanes.extents[1:]
         for first, blocks, size in _block_parts(lanes.skip, channels):
             block, lane = divmod(lanes.skip + first, BLOCK)
             starts = tuple(start + block * lanes.strides[0] + lane for start in lanes.starts)
             yield self._move(
+                geometry,
                 (blocks, *pixels, size),
                 starts,
                 (*lanes.strides, 1),
                 target + first * strides[0],
                 (BLOCK * strides[0], *strides[1:], strides[0]),
-                upper,
             )
 
     @staticmethod
     def _move(
+        geometry: Geometry,
         shape: tuple[int, ...],
         starts: tuple[int, ...],
         source_strides: tuple[int, ...],
         target: int,
         target_strides: tuple[int, ...],
-        upper: int,
     ) -> Move:
-        pairs = tuple((start, upper + lane) for lane, start in enumerate(starts))
-        return Move(shape, 0, source_strides, target, target_strides, pairs, tuple(range(upper)))
+        lanes = tuple(range(geometry.linear_scalar_bytes))
+        made = (geometry.conversion, geometry.parameters)
+        return Move(shape, 0, source_strides, target, target_strides, starts, lanes, *made)
 
 
 def _block_parts(skip: int, channels: int) -> Iterator[tuple[int, int, int]]:
@@ -148,12 +148,15 @@ class TileReader:
 
     def _read_blocks(self, tile: Tile, first: tuple[int, ...], extents: tuple[int, ...], scratch: int) -> TileRead:
         pixels = tile.extents[D] * tile.extents[H] * tile.extents[W]
-        strides = (2 * BLOCK * pixels, *_pixel_strides(tile, 2 * BLOCK))
+        planes = self.geometry.scalar_bytes
+        size = planes * BLOCK
+        strides = (size * pixels, *_pixel_strides(tile, size))
         block, skip = divmod(first[C], BLOCK)
         blocks = -(-(skip + extents[C]) // BLOCK)
         address = self.geometry.input_address + tile.tiled_offset + _dot((block, *first[1:]), strides)
-        read = cover(address, scratch, (blocks, *extents[1:]), strides, 2 * BLOCK, self.limit)
-        lanes = Lanes(extents, (scratch, scratch + BLOCK), read.scratch_strides, blocked=True, skip=skip)
+        read = cover(address, scratch, (blocks, *extents[1:]), strides, size, self.limit)
+        starts = tuple(scratch + plane * BLOCK for plane in range(planes))
+        lanes = Lanes(extents, starts, read.scratch_strides, blocked=True, skip=skip)
         return TileRead(read.descriptors, lanes, read.scratch_bytes, read.oversized)
 
 

@@ -159,7 +159,7 @@ class _Draft:
 
     def draw(self, wanted: _Wanted) -> Outline:
         """The whole launch, worker by worker."""
-        sites_of = SITES[wanted.geometry.op](wanted.geometry, self.spec, wanted.workers)
+        sites_of = SITES[wanted.geometry.packs](wanted.geometry, self.spec, wanted.workers)
         workers = tuple(tuple(runs_of(self._worker(sites_of(worker)))) for worker in range(wanted.workers))
         return Outline(tuple(self.bands), workers, *self._account())
 

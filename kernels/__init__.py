@@ -3,7 +3,8 @@
 from tessbed.kernels.binding import HostBuffer
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import BindingError, ContractError, NotRepresentable
-from tessbed.kernels.plan import Op, Plan, PortPlan, TileClass
+from tessbed.kernels.operations import OPERATIONS, Op, Operation
+from tessbed.kernels.plan import Plan, PortPlan, TileClass
 from tessbed.kernels.tensor import (
     ChannelStorage,
     Contiguous,
@@ -15,6 +16,7 @@ from tessbed.kernels.tensor import (
 )
 
 __all__ = [
+    "OPERATIONS",
     "BindingError",
     "ChannelStorage",
     "Contiguous",
@@ -26,6 +28,7 @@ __all__ = [
     "MlaTiled",
     "NotRepresentable",
     "Op",
+    "Operation",
     "Plan",
     "PortPlan",
     "Strided",

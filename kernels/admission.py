@@ -1,4 +1,4 @@
-"""Admission: the checks shared by the three operations; each refusal has a stable code, a place and a remedy.
+"""Admission: the checks shared by all operations; each refusal has a stable code, a place and a remedy.
 
 The order is fixed (ports, shapes, dtypes, layouts, strides, and spans in `planning`): a request with several mistakes
 is always refused for the same one. Source: the "Contract" sections of the three documents.
@@ -9,6 +9,7 @@ from operator import index
 
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import ContractError, shown
+from tessbed.kernels.operations import Operation, TileFormat, names_where
 from tessbed.kernels.tensor import (
     ChannelStorage,
     Contiguous,
@@ -88,26 +89,41 @@ def check_dtype(spec: TensorSpec, where: str, admitted: Sequence[DType], remedy:
     return spec.dtype
 
 
-def check_same_dtype(source: DType, target: DType) -> None:
-    """Refuses unequal dtypes where the operation does not convert."""
-    if source is not target:
-        raise ContractError(
-            "dtype_mismatch",
-            "outputs[0].dtype",
-            f"got {target.value}, wanted the input's {source.value}; only detesscast changes the dtype",
-        )
+def check_dtypes(op: Operation, source: TensorSpec, target: TensorSpec) -> None:
+    """Refuses scalar types, and pairs of them, that are not in the operation's row."""
+    ports = ((source, "inputs[0]"), (target, "outputs[0]"))
+    for spec, where in ports:
+        for refusal in op.refusals:
+            if spec.dtype is refusal.dtype:
+                text = f"got {refusal.dtype.value}; {refusal.text}"
+                raise ContractError(refusal.code, f"{where}.dtype", text)
+    for (spec, where), admitted, remedy in zip(ports, (op.inputs, op.outputs()), op.remedies, strict=True):
+        check_dtype(spec, where, admitted, remedy)
+    outputs = op.outputs(source.dtype)
+    if target.dtype not in outputs:
+        wanted = " or ".join("the input's " * (dtype is source.dtype) + dtype.value for dtype in outputs)
+        text = f"got {target.dtype.value}, wanted {wanted}; only {names_where(_converts)} changes the dtype"
+        raise ContractError("dtype_mismatch", "outputs[0].dtype", text)
 
 
-def check_tiled(spec: TensorSpec, where: str, shape: tuple[int, ...], *, cblocked: bool = False) -> None:
-    """Refuses a tiled port whose layout is not MlaTiled (or, with `cblocked`, MlaCBlocked) or does not fit `shape`."""
-    layout = spec.layout
+def _converts(op: Operation) -> bool:
+    return any(pair.tiled is not pair.linear for pair in op.scalars)
+
+
+def _reads_blocks(op: Operation) -> bool:
+    return TileFormat.CBLOCKED in op.formats
+
+
+def check_tiled(op: Operation, spec: TensorSpec, where: str, shape: tuple[int, ...]) -> None:
+    """Refuses a tiled port whose layout is none of the operation's formats or does not fit `shape`."""
+    layout, cblocked = spec.layout, _reads_blocks(op)
     where = f"{where}.layout"
     if isinstance(layout, MlaCBlocked):
         if not cblocked:
             raise ContractError(
                 "cblocked_unsupported",
                 where,
-                "got MlaCBlocked, wanted MlaTiled; only detesscast reads channel blocks",
+                f"got MlaCBlocked, wanted MlaTiled; only {names_where(_reads_blocks)} reads channel blocks",
             )
         _check_cblocked(layout, where, shape)
     elif isinstance(layout, MlaTiled):

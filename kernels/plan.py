@@ -8,32 +8,16 @@ one base and four steps describe every tile of the class, on the tiled and on th
 Source: Detess document, "Numerical behavior"; DetessCast document, "Contract".
 """
 
-from enum import Enum
 from itertools import product
 
 import attrs
 
 from tessbed.kernels.dtypes import DType
+from tessbed.kernels.operations import Operation, TileFormat
 
 LIMIT_BYTES = 2**63 - 1
 TILE_ALIGNMENT_BYTES = 16
 CHANNEL_BLOCK = 16
-
-
-class Op(Enum):
-    """The operations, by the name that scenarios, packets and messages use."""
-
-    TESS = "tess"
-    DETESS = "detess"
-    DETESSCAST = "detesscast"
-
-
-class TileFormat(Enum):
-    """How a tile stores its pixels."""
-
-    COMPACT = "compact"
-    PAD16 = "pad16"
-    CBLOCKED = "cblocked"
 
 
 @attrs.frozen
@@ -93,9 +77,11 @@ class Plan:
     """An admitted request: frozen, owning, of fixed size; shared freely between threads and backends.
 
     A changed copy (`attrs.evolve`) is not `admitted`: `plan_check` proves it when it is prepared or encoded.
+
+    `parameters` are those of the conversion, as (packet field, whole number) in the order of the operation's row.
     """
 
-    op: Op
+    op: Operation
     shape: tuple[int, ...]
     tile_format: TileFormat
     tiled_dtype: DType
@@ -109,7 +95,28 @@ class Plan:
     input: PortPlan
     output: PortPlan
     channel_fill: int = 0
+    parameters: tuple[tuple[str, int], ...] = ()
     admitted: bool = attrs.field(default=False, init=False, eq=False, repr=False)
+
+    @property
+    def packs(self) -> bool:
+        """Whether the tiled side is the output."""
+        return self.op.packs
+
+    @property
+    def tiled(self) -> PortPlan:
+        """The port whose storage is tiled."""
+        return self.output if self.op.packs else self.input
+
+    @property
+    def linear(self) -> PortPlan:
+        """The other port."""
+        return self.input if self.op.packs else self.output
+
+    @property
+    def conversion(self) -> str:
+        """The name of what happens to a scalar; ContractError where the operation's row has none for these types."""
+        return self.op.conversion(self.tiled_dtype, self.linear_dtype)
 
     @property
     def empty(self) -> bool:

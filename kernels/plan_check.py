@@ -13,41 +13,39 @@ import attrs
 from tessbed.kernels import admission
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import ContractError
+from tessbed.kernels.operations import OPERATIONS, Operation, TileFormat
 from tessbed.kernels.plan import (
     LIMIT_BYTES,
     TILE_ALIGNMENT_BYTES,
     MappedAxis,
-    Op,
     OuterAxis,
     Plan,
     PortPlan,
-    TileFormat,
     mark_admitted,
     tile_classes,
     tile_grid,
 )
 from tessbed.kernels.tensor import Strided, TensorSpec, dense_strides, span_bytes
 
-WORDS = (DType.BF16, DType.BF16)
-TILED = (TileFormat.COMPACT, TileFormat.PAD16)
-KINDS = {
-    Op.TESS: (((DType.INT8, DType.INT8), WORDS), TILED),
-    Op.DETESS: (((DType.INT8, DType.INT8), WORDS), TILED),
-    Op.DETESSCAST: (((DType.BF16, DType.FP32), WORDS), (*TILED, TileFormat.CBLOCKED)),
-}
-"""The (tiled, linear) scalar types and the tile formats of each operation."""
+CHANNEL_FILL = "channel_fill"
 
 
-def check_plan(plan: object, op: Op) -> None:
-    """Refuses what is no Plan, a plan of another operation than `op`, and one that admission would not have made."""
+def check_plan(plan: object, op: Operation | None = None) -> Plan:
+    """`plan`, if admission would have made it, of `op` where that is given, and of a row of the table in any case.
+
+    ContractError for what is no Plan, for another operation or none of the table, and for a forged plan.
+    """
     if not isinstance(plan, Plan):
         raise ContractError("plan_type", "plan", f"got {type(plan).__name__}, wanted a Plan; call check_inference")
-    if plan.op is not op:
-        got = plan.op.value if isinstance(plan.op, Op) else repr(plan.op)
-        raise ContractError("plan_op", "plan", f"got a plan of {got}, wanted one of {op.value}")
+    got = plan.op.name if isinstance(plan.op, Operation) else repr(plan.op)
+    if op is not None and plan.op is not op:
+        raise ContractError("plan_op", "plan", f"got a plan of {got}, wanted one of {op.name}")
+    if not any(plan.op is row for row in OPERATIONS.values()):
+        raise ContractError("op_unknown", "plan.op", f"got {got}, wanted one of {', '.join(OPERATIONS)}")
     if not plan.admitted:
         _prove(plan)
         mark_admitted(plan)
+    return plan
 
 
 def _prove(plan: Plan) -> None:
@@ -64,13 +62,13 @@ def _forged(field: str, got: object, wanted: str) -> ContractError:
 
 
 def _check_kind(plan: Plan) -> None:
-    pairs, formats = KINDS[plan.op]
-    if not any(plan.tiled_dtype is tiled and plan.linear_dtype is linear for tiled, linear in pairs):
-        wanted = " or ".join(f"{tiled.value} and {linear.value}" for tiled, linear in pairs)
+    pairs = plan.op.scalars
+    if not any(plan.tiled_dtype is pair.tiled and plan.linear_dtype is pair.linear for pair in pairs):
+        wanted = " or ".join(f"{pair.tiled.value} and {pair.linear.value}" for pair in pairs)
         got = (plan.tiled_dtype, plan.linear_dtype)
-        raise _forged("tiled_dtype and linear_dtype", got, f"{wanted}, which {plan.op.value} moves")
-    if not any(plan.tile_format is known for known in formats):
-        raise _forged("tile_format", plan.tile_format, f"a tile format of {plan.op.value}")
+        raise _forged("tiled_dtype and linear_dtype", got, f"{wanted}, which {plan.op.name} moves")
+    if not any(plan.tile_format is known for known in plan.op.formats):
+        raise _forged("tile_format", plan.tile_format, f"a tile format of {plan.op.name}")
 
 
 def _check_axes(plan: Plan) -> None:
@@ -121,13 +119,26 @@ def _check_shape(plan: Plan) -> None:
 
 def _check_strides(plan: Plan) -> None:
     spec = TensorSpec(_extents(plan), plan.linear_dtype, Strided(_strides(plan)))
-    admission.linear_strides(spec, "plan", spec.shape, positive_unless_unit=plan.op is Op.DETESSCAST)
+    admission.linear_strides(spec, "plan", spec.shape, positive_unless_unit=plan.op.strict_zero_strides)
 
 
 def _check_fill(plan: Plan) -> None:
-    padded = plan.op is Op.TESS and plan.tiled_dtype is DType.INT8 and plan.tile_format is TileFormat.PAD16
+    fields = [parameter.field for parameter in plan.op.parameters]
+    padded = plan.tiled_dtype is DType.INT8 and plan.tile_format is TileFormat.PAD16 and CHANNEL_FILL in fields
     if type(plan.channel_fill) is not int or not 0 <= plan.channel_fill <= (0xFF if padded else 0):
         raise _forged("channel_fill", plan.channel_fill, "a byte, 0 where no channel is padded with INT8")
+    wanted = tuple(field for field in fields if field != CHANNEL_FILL)
+    _check_parameters(plan.parameters, wanted)
+
+
+def _check_parameters(pairs: object, wanted: tuple[str, ...]) -> None:
+    """One pair of the packet field and an integer for each parameter of the conversion."""
+    fits = type(pairs) is tuple and all(type(pair) is tuple and len(pair) == 2 for pair in pairs)
+    if not fits or tuple(field for field, _ in pairs) != wanted:  # pyright: ignore[reportGeneralTypeIssues]
+        raise _forged("parameters", pairs, f"a pair of name and value for each of {wanted}")
+    for field, value in pairs:  # pyright: ignore[reportGeneralTypeIssues]
+        if type(value) is not int or value < 0:
+            raise _forged(f"parameters.{field}", value, "an integer of at least 0")
 
 
 def _check_storage(plan: Plan) -> None:
@@ -139,7 +150,7 @@ def _check_storage(plan: Plan) -> None:
     _compare("classes", plan.classes, () if plan.empty else tile_classes(plan.tile_format, grid))
     tiled = PortPlan(prod(outer) * grid.volume_bytes, TILE_ALIGNMENT_BYTES)
     linear = PortPlan(span_bytes(_extents(plan), _strides(plan), plan.linear_dtype.width), plan.linear_dtype.width)
-    source, target = (linear, tiled) if plan.op is Op.TESS else (tiled, linear)
+    source, target = (linear, tiled) if plan.packs else (tiled, linear)
     _compare("input", plan.input, source)
     _compare("output", plan.output, target)
     if max(tiled.required_bytes, linear.required_bytes) > LIMIT_BYTES:

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from operator import index
 
 from tessbed.kernels.errors import ContractError, shown
+from tessbed.kernels.operations import Operation, TileFormat
 from tessbed.kernels.plan import (
     LIMIT_BYTES,
     TILE_ALIGNMENT_BYTES,
     MappedAxis,
-    Op,
     OuterAxis,
     Plan,
     PortPlan,
-    TileFormat,
     mark_admitted,
     tile_classes,
     tile_grid,
@@ -21,17 +20,16 @@ from tessbed.kernels.tensor import MlaCBlocked, MlaTiled, TensorSpec, dense_stri
 
 
 def build_plan(
-    op: Op,
-    source: TensorSpec,
-    target: TensorSpec,
+    op: Operation,
+    tiled: TensorSpec,
+    linear: TensorSpec,
     *,
     shape: tuple[int, ...],
     strides: tuple[int, ...],
     channel_fill: int = 0,
+    parameters: tuple[tuple[str, int], ...] = (),
 ) -> Plan:
-    """The plan of two checked ports; which of them is tiled follows from `op`. Raises storage_overflow."""
-    packs = op is Op.TESS
-    tiled, linear = (target, source) if packs else (source, target)
+    """The plan of two checked ports. Raises storage_overflow."""
     tile_format, mapping = _mapping(tiled, len(shape))
     axes = tuple(_mapped_axis(axis, tile, shape, strides) for axis, tile in mapping)
     grid = tile_grid(tile_format, tiled.dtype.width, axes)
@@ -40,9 +38,10 @@ def build_plan(
     slices = 1
     for axis in outer:
         slices *= axis.extent
-    tiled_port = PortPlan(_bounded(slices * volume, "inputs" if not packs else "outputs"), TILE_ALIGNMENT_BYTES)
+    names = ("outputs", "inputs") if op.packs else ("inputs", "outputs")
+    tiled_port = PortPlan(_bounded(slices * volume, names[0]), TILE_ALIGNMENT_BYTES)
     span = span_bytes(shape, strides, linear.dtype.width)
-    linear_port = PortPlan(_bounded(span, "inputs" if packs else "outputs"), linear.dtype.width)
+    linear_port = PortPlan(_bounded(span, names[1]), linear.dtype.width)
     c, d, h, w = axes
     plan = Plan(
         op=op,
@@ -56,9 +55,10 @@ def build_plan(
         w=w,
         outer=outer,
         classes=() if 0 in shape else tile_classes(tile_format, grid),
-        input=linear_port if packs else tiled_port,
-        output=tiled_port if packs else linear_port,
+        input=linear_port if op.packs else tiled_port,
+        output=tiled_port if op.packs else linear_port,
         channel_fill=channel_fill,
+        parameters=parameters,
     )
     return mark_admitted(plan)
 

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from tessbed.kernels.ev74.fields import VERSION_MAJOR, VERSION_MINOR
-from tessbed.kernels.plan import Op, Plan
+from tessbed.kernels.plan import Plan
 from tessbed.runtime.capability import Need
 
 BACKENDS = ("a65", "ev74")
@@ -76,10 +75,9 @@ class Graph:
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """What the firmware image must hold: (operation, dtype, packet version) of each EV74 node."""
-        version = (VERSION_MAJOR, VERSION_MINOR)
+        """What the firmware image must hold for the EV74 nodes."""
         plans = [node.plan for node in self.nodes if node.backend == "ev74" and not node.plan.empty]
-        return tuple(dict.fromkeys((plan.op.value, plan.tiled_dtype.value, version) for plan in plans))
+        return tuple(dict.fromkeys(map(Need.of, plans)))
 
     def nbytes(self, tensor: str) -> int:
         """The bytes that a tensor's storage needs."""
@@ -90,7 +88,7 @@ class Graph:
 
 def physical(plan: Plan, *, written: bool) -> tuple[object, ...]:
     """What decides the meaning of each byte on a plan's output, or on its input."""
-    if (plan.op is Op.TESS) == written:
+    if plan.packs == written:
         axes = tuple((axis.extent, min(axis.tile, axis.extent)) for axis in plan.axes)
         outer = tuple(axis.extent for axis in plan.outer)
         return plan.tile_format.value, plan.tiled_dtype.value, plan.shape, axes, outer

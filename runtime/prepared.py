@@ -1,24 +1,15 @@
-"""Prepared metadata: an admitted plan with its relocatable packet, reusable by any number of jobs.
-
-One row for each operation says who encodes it.
-"""
+"""Prepared metadata: an admitted plan with its relocatable packet, reusable by any number of jobs."""
 
 from collections import Counter
 
 import attrs
 
-from tessbed.kernels.errors import ContractError
-from tessbed.kernels.ev74 import detess, detesscast, tess
-from tessbed.kernels.ev74.fields import VERSION_MAJOR, VERSION_MINOR
+from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.kernels.ev74.packet import Packet
-from tessbed.kernels.plan import Op, Plan
+from tessbed.kernels.plan import Plan
+from tessbed.kernels.plan_check import check_plan
+from tessbed.runtime.capability import Need
 from tessbed.runtime.errors import LifetimeError
-
-ENCODERS = {
-    Op.TESS: tess.encode_relocatable,
-    Op.DETESS: detess.encode_relocatable,
-    Op.DETESSCAST: detesscast.encode_relocatable,
-}
 
 
 @attrs.define(eq=False, repr=False)
@@ -42,13 +33,11 @@ class Prepared:
             del self.users[holder]
 
     @property
-    def needs(self) -> tuple[str, str, tuple[int, int]]:
-        """(operation, dtype of the worker, packet version) that the firmware image must hold."""
-        return self.plan.op.value, self.plan.tiled_dtype.value, (VERSION_MAJOR, VERSION_MINOR)
+    def needs(self) -> Need:
+        """What the firmware image must hold."""
+        return Need.of(self.plan)
 
 
 def prepare(plan: Plan) -> Prepared:
     """Encode `plan`. Raises NotRepresentable where the packet can not hold it."""
-    if not isinstance(plan, Plan):
-        raise ContractError("plan_type", "plan", f"got {type(plan).__name__}, wanted a Plan of check_inference")
-    return Prepared(plan, None if plan.empty else ENCODERS[plan.op](plan))
+    return Prepared(check_plan(plan), None if plan.empty else encode_plan(plan))

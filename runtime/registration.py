@@ -110,4 +110,4 @@ def _check_types(graph: object, runtime: object, policy: object) -> None:
 
 
 def _prepare(node: Node) -> Prepared | a65.Prepared:
-    return prepare(node.plan) if node.backend == "ev74" else a65.prepare(node.plan, node.plan.op)
+    return prepare(node.plan) if node.backend == "ev74" else a65.prepare(node.plan)

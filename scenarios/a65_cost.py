@@ -11,17 +11,19 @@ measured on silicon. The data's moves are real, their duration on this machine i
 from math import prod
 
 from tessbed.kernels import Plan
-from tessbed.kernels.a65.path import Channels, Move, RowPath, Traversal
+from tessbed.kernels.a65.path import Channels, RowPath, Traversal
+from tessbed.kernels.conversions import look_up
 
 CALL_TICKS = 1500
 TILE_TICKS = 40
 NARROW_CHANNELS = 3
 RUN_TICKS = {Channels.CONTIGUOUS: 3, Channels.SCATTERED: 2}
-KIB_TICKS = {Move.COPY: 128, Move.SPLIT: 256, Move.JOIN: 256, Move.WIDEN: 192}
+KIB_TICKS: dict[str, int] = {"copy": 128, "split": 256, "join": 256, "widen": 192}
+"""What 1024 bytes of each conversion cost."""
 
 
 def modelled_ticks(plan: Plan, path: RowPath) -> int:
-    """The duration of one checked call in ticks; 0 for an empty tensor."""
+    """The duration of one checked call in ticks; 0 for an empty tensor. ContractError for a conversion without cost."""
     if plan.empty:
         return 0
     scalars = prod(plan.shape)
@@ -30,7 +32,8 @@ def modelled_ticks(plan: Plan, path: RowPath) -> int:
         tiles -= path.batched_tiles - 1
     runs = scalars if path.channels is Channels.SCATTERED else _contiguous_runs(plan, path)
     moved = scalars * max(plan.tiled_dtype.width, plan.linear_dtype.width)
-    return CALL_TICKS + tiles * TILE_TICKS + runs * RUN_TICKS[path.channels] + -(-moved * KIB_TICKS[path.move] // 1024)
+    per_kib = look_up(KIB_TICKS, path.conversion, "the table of the A65's costs")
+    return CALL_TICKS + tiles * TILE_TICKS + runs * RUN_TICKS[path.channels] + -(-moved * per_kib // 1024)
 
 
 def _slices(plan: Plan) -> int:
@@ -40,6 +43,6 @@ def _slices(plan: Plan) -> int:
 def _contiguous_runs(plan: Plan, path: RowPath) -> int:
     whole = plan.c.tile == plan.c.extent
     dense = whole and plan.w.stride_bytes == plan.c.extent * plan.linear_dtype.width
-    rows = dense and (path.move is Move.COPY or plan.c.extent <= NARROW_CHANNELS)
+    rows = dense and (plan.tiled_dtype.width == 1 or plan.c.extent <= NARROW_CHANNELS)
     along_w = -(-plan.w.extent // plan.w.tile) if rows else plan.w.extent
     return _slices(plan) * plan.d.extent * plan.h.extent * along_w * -(-plan.c.extent // plan.c.tile)

@@ -5,16 +5,21 @@ with a value that is right for certain and the job is put forward again. A mende
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import attrs
 
-from tessbed.kernels import Contiguous, ContractError, DType, MlaCBlocked, MlaTiled, NotRepresentable, Op, Plan, Strided
-from tessbed.kernels.ev74 import detess, detesscast, tess
+from tessbed.firmware_models.composition import Composition
+from tessbed.kernels import Contiguous, ContractError, DType, MlaCBlocked, MlaTiled, NotRepresentable, Plan, Strided
+from tessbed.kernels.a65.engine import chosen
+from tessbed.kernels.conversions import look_up
+from tessbed.kernels.ev74.encode import encode_plan
+from tessbed.kernels.ev74.fields import VERSION_MAJOR
+from tessbed.scenarios.a65_cost import KIB_TICKS
 from tessbed.scenarios.model import Geometry
+from tessbed.scenarios.oracle_operations import value_of
 from tessbed.scenarios.problems import KeyPath
 
-ENCODERS = {Op.TESS: tess, Op.DETESS: detess, Op.DETESSCAST: detesscast}
 MAX_MISTAKES = 40
 
 Mistake = tuple[KeyPath, str]
@@ -40,11 +45,28 @@ def representable(plan: Plan) -> Mistake | None:
     if plan.empty:
         return None
     try:
-        ENCODERS[plan.op].encode_relocatable(plan)
+        encode_plan(plan)
     except NotRepresentable as error:
         key = ("linear", "strides_bytes") if error.field.endswith("_stride") else ("shape",)
         return key, str(error)
     return None
+
+
+def unsupported(plan: Plan, *, ev74: bool) -> Iterator[Mistake]:
+    """Each table that has no entry for what the plan's operation does: the oracle's, the A65's, the firmware's."""
+    try:
+        value_of(plan.op.name, plan.tiled_dtype.value, plan.linear_dtype.value)
+    except ValueError as error:
+        yield ("op",), str(error)
+    try:
+        chosen(plan.conversion)
+        look_up(KIB_TICKS, plan.conversion, "the table of the A65's costs")
+    except ContractError as error:
+        yield ("op",), f"{error.text} [{error.code}]"
+    version = VERSION_MAJOR, plan.op.version_minor
+    kernel = plan.op.name, plan.tiled_dtype.value, plan.tile_format.value
+    if ev74 and (lack := Composition().lacks(*kernel, version, plan.conversion)):
+        yield ("op",), f"{lack}: the firmware can not be built with {plan.op.name}"
 
 
 AXES = ("d", "h", "w", "c")
@@ -57,13 +79,13 @@ def key_path(where: str, geometry: Geometry) -> KeyPath:
     found = _WHERE.match(where)
     if not found:
         return tuple(where.split(".")[1:])
-    tiled_port = "outputs" if geometry.op is Op.TESS else "inputs"
+    tiled_port = "outputs" if geometry.op.packs else "inputs"
     tiled = found["port"] == tiled_port
     steps: KeyPath = tuple(int(step) if step.isdecimal() else step for step in _STEP.findall(found["rest"] or ""))
     if found["field"] == "shape":
         return ("shape", *steps)
     if found["field"] == "dtype":
-        return ("dtype",) if tiled or geometry.to is None else ("to",)
+        return ("to",) if found["port"] == "outputs" and geometry.to is not None else ("dtype",)
     if found["field"] == "layout":
         return _tiled_path(steps, geometry) if tiled else _linear_path(steps)
     return ("shape",) if tiled or isinstance(geometry.linear, Contiguous) else _linear_path(("strides",))
@@ -93,8 +115,8 @@ def _mend_extent(geometry: Geometry, path: KeyPath) -> Geometry:
 
 def _mend_dtype(geometry: Geometry, path: KeyPath) -> Geometry:
     if path == ("to",):
-        return attrs.evolve(geometry, to=DType.FP32, linear=Contiguous())
-    return attrs.evolve(geometry, dtype=DType.BF16, linear=Contiguous(), int8_channel_padding=None)
+        return attrs.evolve(geometry, to=geometry.op.outputs()[0], linear=Contiguous())
+    return attrs.evolve(geometry, dtype=geometry.op.inputs[-1], linear=Contiguous(), int8_channel_padding=None)
 
 
 def _mend_tile(geometry: Geometry, path: KeyPath) -> Geometry:
@@ -120,7 +142,7 @@ def _mend_axis(geometry: Geometry, path: KeyPath) -> Geometry | None:
 
 def _mend_alignment(geometry: Geometry, path: KeyPath) -> Geometry:
     assert isinstance(geometry.linear, Strided)
-    width = (geometry.to or geometry.dtype).width
+    width = geometry.linear_dtype.width
     stride = geometry.linear.strides[int(path[-1])]
     strides = _replaced(geometry.linear.strides, path[-1], -(-stride // width) * width)
     return attrs.evolve(geometry, linear=Strided(strides))
@@ -136,7 +158,7 @@ def _mend_layout(geometry: Geometry, path: KeyPath) -> Geometry:
 
 
 def _mend_fill(geometry: Geometry, path: KeyPath) -> Geometry:
-    return attrs.evolve(geometry, int8_channel_padding=None if geometry.dtype is DType.BF16 else 0)
+    return attrs.evolve(geometry, int8_channel_padding=None if geometry.tiled_dtype is DType.BF16 else 0)
 
 
 def _replaced(values: tuple[int, ...], position: str | int, value: int) -> tuple[int, ...]:

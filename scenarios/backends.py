@@ -7,9 +7,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tessbed.firmware_models.image import Composition, FirmwareImage
-from tessbed.kernels import Op, Plan
-from tessbed.kernels.a65 import detess, detesscast, tess
+from tessbed.firmware_models.composition import Composition
+from tessbed.firmware_models.image import FirmwareImage
+from tessbed.kernels import Plan
+from tessbed.kernels.a65 import prepared as a65
 from tessbed.kernels.a65.path import RowPath
 from tessbed.runtime.buffers import Buffer
 from tessbed.runtime.jobs import Job, JobResult
@@ -20,7 +21,6 @@ from tessbed.sim.device import Device
 from tessbed.sim.faults import FaultPlan, no_faults
 from tessbed.sim.spec import DeviceSpec
 
-A65 = {Op.TESS: tess, Op.DETESS: detess, Op.DETESSCAST: detesscast}
 ALIGNMENT_BYTES = 64
 
 Bytes = NDArray[np.uint8]
@@ -59,10 +59,9 @@ def storage(nbytes: int, prefill: int = 0) -> Bytes:
 
 def run_a65(plan: Plan, source: Bytes, prefill: int) -> BackendRun:
     """Execute on the A65: for real, on this machine, in fresh output storage. `source` is the input's required span."""
-    backend = A65[plan.op]
-    prepared = backend.prepare(plan)
+    prepared = a65.prepare(plan)
     output = storage(plan.output.required_bytes, prefill)
-    backend.execute(prepared, [_view(source)], [_view(output)])
+    a65.execute(prepared, [_view(source)], [_view(output)])
     return BackendRun(output, modelled_ticks(prepared.plan, prepared.path), path=prepared.path)
 
 
@@ -72,10 +71,12 @@ def _view(storage: Bytes) -> Bytes | None:
 
 def image(choice: FirmwareChoice) -> FirmwareImage:
     """The firmware image that holds what `choice` names."""
-    held: dict[str, Any] = {name: names for name, names in attrs.asdict(choice).items() if names is not None}
-    if "packet_versions" in held:
-        held["packet_versions"] = tuple(tuple(map(int, version.split("."))) for version in held["packet_versions"])
-    return FirmwareImage(Composition(**{name: tuple(names) for name, names in held.items()}))
+    held: dict[str, Any] = {
+        name: names for name in ("ops", "dtypes", "holds") if (names := getattr(choice, name)) is not None
+    }
+    if choice.packet_versions is not None:
+        held["packet_versions"] = tuple(tuple(map(int, version.split("."))) for version in choice.packet_versions)
+    return FirmwareImage(Composition(**held))
 
 
 def ev74(

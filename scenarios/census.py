@@ -92,7 +92,7 @@ class Bench:
         lent = backends.input_buffer(runtime, self.plan)
         taken = backends.output_buffer(runtime, self.plan, self.prefill)
         lent.host[:] = self.source
-        raw = change(encode_plan(self.plan, self.plan.op).bind(lent.address, taken.address).raw)
+        raw = change(encode_plan(self.plan).bind(lent.address, taken.address).raw)
         try:
             result = runtime.settle(runtime.submit_packet(raw, [lent], [taken]))
         except (HangError, HazardError) as error:

@@ -1,13 +1,16 @@
 """Compose: from a source's values to a Scenario that can run, with every mistake of the file reported at once."""
 
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tessbed.kernels.ev74.fields import VERSION_MAJOR, VERSION_MINOR
+from tessbed.kernels.ev74.fields import VERSION_MAJOR
+from tessbed.kernels.operations import operation
 from tessbed.scenarios.jobs import job_of
 from tessbed.scenarios.keys import SCENARIO
 from tessbed.scenarios.model import FirmwareChoice, Job, Scenario
-from tessbed.scenarios.problems import ScenarioError, path_text
+from tessbed.scenarios.problems import KeyPath, ScenarioError, path_text
 from tessbed.scenarios.reader import Reader, describe
 from tessbed.scenarios.toml_source import Source
 from tessbed.scenarios.window import too_small
@@ -29,7 +32,7 @@ def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
     listed = values.get("jobs") or []
     jobs = [job_of(reader, ("jobs", index), job, device, folder, to_run=to_run) for index, job in enumerate(listed)]
     _unique_names(reader, listed)
-    firmware = _firmware(values.get("firmware") or {})
+    firmware = firmware_choice(reader, values.get("firmware") or {})
     if to_run:
         _served(reader, device, firmware, [job for job in jobs if job is not None])
     if reader.problems:
@@ -71,8 +74,35 @@ def _blame_device(reader: Reader, error: SpecError) -> None:
         reader.blame(full, text, place, "unknown_key" if stranger else "")
 
 
-def _firmware(values: dict[str, Any]) -> FirmwareChoice:
-    return FirmwareChoice(**{name: tuple(names) for name, names in values.items() if names is not None})
+def firmware_choice(reader: Reader, values: dict[str, Any]) -> FirmwareChoice:
+    """What the image is to hold. Blames `holds` beside the keys that it replaces, and kernels that no operation has."""
+    given = {name: names for name, names in values.items() if names is not None}
+    listed = given.pop("holds", None)
+    if listed is None:
+        return FirmwareChoice(**{name: tuple(names) for name, names in given.items()})
+    for key in ("ops", "dtypes"):
+        if given.pop(key, None) is not None:
+            reader.blame(("firmware", key), "got holds too, wanted one of them: holds says all")
+    held = [kernel for index, entry in enumerate(listed) for kernel in _kernels(reader, index, entry)]
+    return FirmwareChoice(holds=tuple(dict.fromkeys(held)), **{name: tuple(names) for name, names in given.items()})
+
+
+def _kernels(reader: Reader, index: int, entry: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The kernels of one entry: of each scalar type and tile format that it names, or that its operation has."""
+    path: KeyPath = ("firmware", "holds", index)
+    if not reader.sound(path) or "op" not in entry:
+        return
+    row = operation(entry["op"])
+    known = {
+        "dtype": [dtype.value for dtype in row.tiled_dtypes],
+        "format": [form.value for form in row.formats],
+    }
+    for key, values in known.items():
+        if entry[key] is not None and entry[key] not in values:
+            reader.blame((*path, key), f'got "{entry[key]}", {row.name} has {" or ".join(values)}')
+            return
+    chosen = [[entry[key]] if entry[key] else values for key, values in known.items()]
+    yield from ((row.name, dtype, form) for dtype, form in product(*chosen))
 
 
 def _served(reader: Reader, device: DeviceSpec, firmware: FirmwareChoice, jobs: list[Job]) -> None:
@@ -86,8 +116,14 @@ def _served(reader: Reader, device: DeviceSpec, firmware: FirmwareChoice, jobs: 
 
 def _held(reader: Reader, firmware: FirmwareChoice, job: Job) -> None:
     """Blame the firmware for what the job needs of it; the runtime would refuse the job, there is no fallback."""
-    version = f"{VERSION_MAJOR}.{VERSION_MINOR}"
-    needs = {"ops": job.geometry.op.value, "dtypes": job.geometry.dtype.value, "packet_versions": version}
+    plan = job.plan
+    version = f"{VERSION_MAJOR}.{plan.op.version_minor}"
+    kernel = (plan.op.name, plan.tiled_dtype.value, plan.tile_format.value)
+    if firmware.holds is not None and kernel not in firmware.holds:
+        got = ", ".join(" ".join(held) for held in firmware.holds) or "nothing"
+        text = f"got {got}, wanted {' '.join(kernel)} too: {path_text(('jobs', job.index))} needs it on EV74"
+        reader.blame(("firmware", "holds"), text)
+    needs = {"ops": plan.op.name, "dtypes": plan.tiled_dtype.value, "packet_versions": version}
     for key, need in needs.items():
         held = getattr(firmware, key)
         if held is not None and need not in held:

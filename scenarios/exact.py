@@ -43,7 +43,7 @@ def prepare(plan: Plan, spec: DeviceSpec, workers: int | None, source: int, targ
 
     Raises NotRepresentable where a packet field can not hold a value.
     """
-    packet = encode_plan(plan, plan.op).bind(source, target)
+    packet = encode_plan(plan).bind(source, target)
     geometry = Geometry.of(decode(packet.raw))
     grid = spec.workers if workers is None else min(workers, spec.workers)
     return Launch(packet, geometry, grid, outline(geometry, spec, grid))

@@ -138,9 +138,7 @@ def stats(run: Run, digest: str) -> dict[str, Any]:
 
 def report(run: Run, digest: str) -> str:
     """The run for people, in Markdown."""
-    jobs = [
-        f"- `{entry.job.name}`: {entry.job.geometry.op.value} of {list(entry.job.plan.shape)}" for entry in run.jobs
-    ]
+    jobs = [f"- `{entry.job.name}`: {entry.job.geometry.op.name} of {list(entry.job.plan.shape)}" for entry in run.jobs]
     return "\n".join(
         [
             f"# {run.scenario.name}",

@@ -6,7 +6,7 @@ All rules fill the whole required span, gaps and padding included: an operation 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tessbed.kernels import Op, Plan, Strided
+from tessbed.kernels import Plan, Strided
 from tessbed.scenarios.model import Geometry, InputSource, Job
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ def _bin_mistake(path: Path, plan: Plan) -> str | None:
 
 
 def _npy_mistake(path: Path, plan: Plan) -> str | None:
-    if plan.op is not Op.TESS:
+    if not plan.packs:
         return (
-            f"got {path.name}, wanted a .bin of {plan.input.required_bytes} bytes: the input of {plan.op.value} is"
+            f"got {path.name}, wanted a .bin of {plan.input.required_bytes} bytes: the input of {plan.op.name} is"
             " tiled, and a .npy holds a logical tensor; make the tiles with a tess job or with tessbed.tess()"
         )
     try:
@@ -62,8 +62,8 @@ def _npy_mistake(path: Path, plan: Plan) -> str | None:
 
 FILES = {".bin": _bin_mistake, ".npy": _npy_mistake}
 # ml_dtypes.bfloat16 is saved as two opaque bytes.
-NPY_DTYPES = {"int8": ("|i1",), "bf16": ("<u2", "|V2", "<V2")}
-WORDS = {"int8": "int8", "bf16": "uint16 (the bits of each BF16 word) or bfloat16"}
+NPY_DTYPES = {"int8": ("|i1",), "bf16": ("<u2", "|V2", "<V2"), "fp32": ("<f4",)}
+WORDS = {"int8": "int8", "bf16": "uint16 (the bits of each BF16 word) or bfloat16", "fp32": "float32"}
 
 
 def _open_npy(path: Path) -> "NDArray[Any]":

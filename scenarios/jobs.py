@@ -8,14 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tessbed.kernels import ChannelStorage, Contiguous, DType, MlaCBlocked, MlaTiled, Op, Plan, Strided
+from tessbed.kernels import OPERATIONS, ChannelStorage, Contiguous, DType, MlaCBlocked, MlaTiled, Op, Plan, Strided
+from tessbed.kernels.operations import Parameter, names_where
 from tessbed.scenarios import inputs
-from tessbed.scenarios.admit import admit, representable
+from tessbed.scenarios.admit import admit, representable, unsupported
+from tessbed.scenarios.keys import BLOCKED, CHOOSING
 from tessbed.scenarios.model import Geometry, InputSource, Job
 from tessbed.scenarios.problems import KeyPath
 from tessbed.scenarios.reader import Reader
 from tessbed.sim.faults import TRANSFER, Fault
 from tessbed.sim.spec import DeviceSpec
+
+FILL = "int8_channel_padding"
 
 
 def job_of(
@@ -26,7 +30,7 @@ def job_of(
         return None
     _together(reader, path, values)
     backends = ("a65", "ev74") if values.get("backend") == "both" else (values.get("backend", "a65"),)
-    plan = _plan(reader, path, values, "ev74" in backends)
+    plan = _plan(reader, path, values, "ev74" in backends, to_run)
     workers = values.get("workers")
     if "ev74" not in backends:
         _nowhere_to_be(reader, path, values)
@@ -103,30 +107,48 @@ def _one_layout(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
     layouts = [name for name in ("tiled", "cblocked") if name not in values or values[name] is not None]
     if not layouts:
         here = reader.source.place(path)
-        reader.blame((*path, "tiled"), "missing, wanted tiled, or cblocked on detesscast", here)
+        reader.blame((*path, "tiled"), f"missing, wanted tiled, or cblocked on {BLOCKED}", here)
     elif len(layouts) == 2:
         _blame_key(reader, (*path, "cblocked"), "got tiled and cblocked, wanted one of them")
 
 
 def _fitting_the_op(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
-    op = values.get("op")
-    target, fill = values.get("to"), values.get("int8_channel_padding")
-    if op == "detesscast" and "to" in values and target is None:
+    op = OPERATIONS.get(values.get("op", ""))
+    if op is None:
+        return
+    target = values.get("to")
+    if op.chooses_output and "to" in values and target is None:
         here = reader.source.place(path)
-        reader.blame((*path, "to"), 'missing, wanted "fp32" or "bf16": detesscast needs it', here)
-    elif op in ("tess", "detess") and target is not None:
-        text = f'got "{target}" on {op}, wanted no such key: only detesscast changes the scalar type'
+        wanted = " or ".join(f'"{dtype.value}"' for dtype in op.outputs())
+        reader.blame((*path, "to"), f"missing, wanted {wanted}: {op.name} needs it", here)
+    elif not op.chooses_output and target is not None:
+        text = f'got "{target}" on {op.name}, wanted no such key: only {CHOOSING} changes the scalar type'
         _blame_key(reader, (*path, "to"), text)
-    if op in ("detess", "detesscast") and fill is not None:
-        text = f"got {fill} on {op}, wanted no such key: only tess writes padding"
-        _blame_key(reader, (*path, "int8_channel_padding"), text)
+    own = [parameter.name for parameter in op.parameters]
+    for parameter in _parameters():
+        value = _value(parameter, values)
+        if value is not None and parameter.name not in own:
+            does = f"only {names_where(lambda row, p=parameter: p in row.parameters)} {parameter.does}"
+            where = (parameter.group, parameter.name) if parameter.group else (parameter.name,)
+            _blame_key(reader, (*path, *where), f"got {value} on {op.name}, wanted no such key: {does}")
+
+
+def _parameters() -> list[Parameter]:
+    """Every parameter of the table, once."""
+    found = {parameter.name: parameter for row in OPERATIONS.values() for parameter in row.parameters}
+    return list(found.values())
+
+
+def _value(parameter: Parameter, values: dict[str, Any]) -> Any:
+    """What a job says of a parameter, None where it says nothing."""
+    return ((values.get(parameter.group) or {}) if parameter.group else values).get(parameter.name)
 
 
 def _blame_key(reader: Reader, path: KeyPath, text: str) -> None:
     reader.blame(path, text, reader.source.key_place(path))
 
 
-def _plan(reader: Reader, path: KeyPath, values: dict[str, Any], ev74: bool) -> Plan | None:
+def _plan(reader: Reader, path: KeyPath, values: dict[str, Any], ev74: bool, to_run: bool) -> Plan | None:
     """The admitted plan; mistakes of what can be judged are blamed even where other keys of the job are wrong."""
     if not all(name in values for name in ("op", "shape")):
         return None
@@ -134,6 +156,8 @@ def _plan(reader: Reader, path: KeyPath, values: dict[str, Any], ev74: bool) -> 
     if plan is not None and ev74:
         unfit = representable(plan)
         mistakes = [unfit] if unfit else []
+    if plan is not None and to_run and not mistakes:
+        mistakes = list(unsupported(plan, ev74=ev74))
     spoilt = {keys[0] for keys, _ in mistakes if not reader.sound((*path, keys[0]))}
     for keys, text in mistakes:
         if keys[0] not in spoilt:
@@ -148,7 +172,8 @@ def _geometry(reader: Reader, path: KeyPath, values: dict[str, Any]) -> Geometry
     linear = values.get("linear")
     scalars_known = all(reader.sound((*path, name)) for name in ("dtype", "to"))
     strided = linear if scalars_known and reader.sound((*path, "linear")) else None
-    target = values.get("to") or ("fp32" if op is Op.DETESSCAST else None)
+    outputs = op.outputs()
+    target = values.get("to") or (outputs[0].value if op.chooses_output else None)
     fill_known = reader.sound((*path, "int8_channel_padding")) and reader.sound((*path, "dtype"))
     return Geometry(
         op=op,
@@ -156,8 +181,13 @@ def _geometry(reader: Reader, path: KeyPath, values: dict[str, Any]) -> Geometry
         shape=shape,
         tiled=_tiled(reader, path, values, len(shape)),
         linear=Strided(strided["strides_bytes"]) if strided else Contiguous(),
-        to=DType(target) if target and op is Op.DETESSCAST else None,
+        to=DType(target) if target and op.chooses_output else None,
         int8_channel_padding=values.get("int8_channel_padding") if fill_known else 0 if dtype is DType.INT8 else None,
+        parameters=tuple(
+            (parameter.name, value)
+            for parameter in op.parameters
+            if parameter.name != FILL and (value := _value(parameter, values)) is not None
+        ),
     )
 
 

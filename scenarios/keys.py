@@ -5,18 +5,17 @@ satisfy together is judged by admission (kernels) and by the device's limits (si
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import attrs
 
+from tessbed.kernels.dtypes import DType
+from tessbed.kernels.operations import OPERATIONS, Operation, Parameter, TileFormat, names_where
 from tessbed.sim.completion import STATUS
 from tessbed.sim.faults import KINDS
 
-OPS = ("tess", "detess", "detesscast")
 BACKENDS = ("a65", "ev74", "both")
-DTYPES = ("int8", "bf16")
-TARGETS = ("fp32", "bf16")
 CHANNELS = ("compact", "pad16")
 PATTERNS = ("golden", "random", "ramp")
 ENDINGS = (*(name for name in STATUS if name != "ok"), "lost", "hang")
@@ -27,14 +26,33 @@ MAX_SEED = 2**64 - 1
 class Kind:
     """What a key may hold: the words for it, the test of a value, its JSON Schema, the names that it chooses from.
 
+    Where there are `choices`, the names are asked for each time: they come from a table, and so do words and schema.
     The value of a kind with an `item` is a list: `item` judges each entry, and `fits` what is left to ask of the list.
     """
 
-    wanted: str
+    text: str
     fits: Callable[[Any], bool]
-    schema: dict[str, Any]
-    names: tuple[str, ...] = ()
+    form: dict[str, Any]
+    choices: Callable[[], tuple[str, ...]] = tuple
     item: "Kind | None" = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that it chooses from; none where it is no choice."""
+        return self.choices()
+
+    @property
+    def wanted(self) -> str:
+        """What it should be, in words."""
+        *others, last = (f'"{name}"' for name in self.names or ("",))
+        return self.text or " or ".join(filter(None, (", ".join(others), last)))
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Its JSON Schema."""
+        if self.item is not None:
+            return {"type": "array", "items": self.item.schema, **self.form}
+        return {"enum": list(self.names)} if self.names else self.form
 
 
 @attrs.frozen
@@ -69,15 +87,19 @@ def listed(wanted: str, item: Kind, count: int | None = None) -> Kind:
     return Kind(
         wanted,
         lambda value: isinstance(value, list) and count in (None, len(value)),
-        {"type": "array", "items": item.schema, **length},
+        length,
         item=item,
     )
 
 
 def one_of(*names: str, more: tuple[str, ...] = ()) -> Kind:
     """One of `names`; the names in `more` are let through, for a refusal that can say more than a list of names."""
-    text = ", ".join(f'"{name}"' for name in names[:-1]) + f' or "{names[-1]}"'
-    return Kind(text, lambda value: isinstance(value, str) and value in names + more, {"enum": list(names)}, names)
+    return one_from(lambda: names, more)
+
+
+def one_from(choices: Callable[[], tuple[str, ...]], more: tuple[str, ...] = ()) -> Kind:
+    """One of the names that a table has at the time."""
+    return Kind("", lambda value: isinstance(value, str) and value in choices() + more, {}, choices)
 
 
 TEXT = Kind(
@@ -85,7 +107,7 @@ TEXT = Kind(
     lambda value: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
     {"type": "string", "minLength": 1},
 )
-FILE_NAME = attrs.evolve(TEXT, wanted='the name of a file, for example "x.bin"')
+FILE_NAME = attrs.evolve(TEXT, text='the name of a file, for example "x.bin"')
 SHA256 = Kind(
     "64 hexadecimal digits",
     lambda value: isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef"),
@@ -100,6 +122,74 @@ VERSION = Kind(
 INTEGER = Kind("an integer", _is_integer, {"type": "integer"})
 # The reader passes a device table on as it is: sim knows its fields, limits and presets.
 DEVICE = Kind("a table of device fields", lambda value: isinstance(value, dict), {"type": "object"})
+
+
+REAL = Kind(
+    "a number",
+    lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    {"type": "number"},
+)
+
+
+def op_names() -> tuple[str, ...]:
+    """The operations, by name."""
+    return tuple(OPERATIONS)
+
+
+def _dtypes(of: Callable[[Operation], Iterable[DType]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(dtype.value for row in OPERATIONS.values() for dtype in of(row)))
+
+
+def input_dtypes() -> tuple[str, ...]:
+    """The scalar types that some operation reads."""
+    return _dtypes(lambda row: row.inputs)
+
+
+def tiled_dtypes() -> tuple[str, ...]:
+    """The scalar types that some tiled side has."""
+    return _dtypes(lambda row: row.tiled_dtypes)
+
+
+def all_dtypes() -> tuple[str, ...]:
+    """The scalar types that some operation reads or writes."""
+    return tuple(dict.fromkeys((*input_dtypes(), *_dtypes(lambda row: row.outputs()))))
+
+
+def targets() -> tuple[str, ...]:
+    """The scalar types of outputs that are chosen."""
+    return _dtypes(lambda row: row.outputs() if row.chooses_output else ())
+
+
+def format_names() -> tuple[str, ...]:
+    """The tile formats that some operation has."""
+    return tuple(dict.fromkeys(form.value for row in OPERATIONS.values() for form in row.formats))
+
+
+OP = one_from(op_names)
+ANY_DTYPE = tuple(dtype.value for dtype in DType)
+"""All scalar types are let through to admission, which refuses them in its own words."""
+BLOCKED = names_where(lambda row: TileFormat.CBLOCKED in row.formats)
+CHOOSING = names_where(lambda row: row.chooses_output)
+
+
+def parameter_keys(rows: Iterable[Operation]) -> Iterator[Key]:
+    """The keys of the operations' parameters, those of a group in a table of its own."""
+    found: dict[str, Parameter] = {}
+    for row in rows:
+        found |= {parameter.name: parameter for parameter in row.parameters if parameter.name not in found}
+    for parameter in found.values():
+        if not parameter.group:
+            yield _parameter_key(parameter)
+    for group in dict.fromkeys(parameter.group for parameter in found.values() if parameter.group):
+        members = [parameter for parameter in found.values() if parameter.group == group]
+        yield Key(group, f"parameters of the {group}", table=tuple(map(_parameter_key, members)))
+
+
+def _parameter_key(parameter: Parameter) -> Key:
+    kind = REAL if parameter.real else integer(parameter.low, parameter.high)
+    if parameter.choices:
+        kind = one_of(*parameter.choices)
+    return Key(parameter.name, f"{parameter.meaning}; {parameter.fits}", kind)
 
 
 DHWC = listed("four integers [d, h, w, c]", INTEGER, 4)
@@ -144,16 +234,27 @@ FAULT = (
     Key("transfer", "which of that worker's transfers, from 0", integer(0, 2**32 - 1), default=0),
     Key("ticks", "how late it strikes, for faults of the completion", integer(0, 2**40), default=0),
 )
+HELD = (
+    Key("op", "the kernel's operation", OP, required=True),
+    Key("dtype", "scalar type of its tiled side; all that the operation has without the key", one_from(tiled_dtypes)),
+    Key("format", "format of its tiles; all that the operation has without the key", one_from(format_names)),
+)
 FIRMWARE = (
     Key(
         "ops",
         "operations that the image holds; all of them without the key",
-        listed("a list of operations", one_of(*OPS)),
+        listed("a list of operations", OP),
     ),
     Key(
         "dtypes",
         "scalar types that the image holds; all of them without the key",
-        listed("a list of scalar types", one_of(*DTYPES)),
+        listed("a list of scalar types", one_from(tiled_dtypes)),
+    ),
+    Key(
+        "holds",
+        "the kernels that the image holds, in the place of ops and dtypes",
+        table=HELD,
+        many=True,
     ),
     Key(
         "packet_versions", 'packet versions that the image reads, such as "1.0"', listed("a list of versions", VERSION)
@@ -161,28 +262,24 @@ FIRMWARE = (
 )
 JOB = (
     Key("name", "what the job is called, unique in the file", TEXT, required=True),
-    Key("op", "the operation", one_of(*OPS), required=True),
+    Key("op", "the operation", OP, required=True),
     Key("backend", "who runs it", one_of(*BACKENDS), default="both"),
     Key(
         "dtype",
         "scalar type of the tensor; detesscast reads bf16 only",
-        one_of(*DTYPES, more=("fp32", "fp16", "uint8", "int16", "int32", "fp64")),
+        one_from(input_dtypes, ANY_DTYPE),
         required=True,
     ),
     Key("shape", "logical extents, rank 1 to 6; an extent of 0 is an empty tensor", PER_AXIS, required=True),
     Key("tiled", "the tiled side: pixel-major tiles", table=TILED),
-    Key("cblocked", "the tiled side: channel blocks of 16; detesscast only, ranks 3 to 6", table=CBLOCKED),
+    Key("cblocked", f"the tiled side: channel blocks of 16; {BLOCKED} only, ranks 3 to 6", table=CBLOCKED),
     Key("linear", "the linear side; dense row-major without it", table=LINEAR),
     Key(
         "to",
-        "scalar type of the output; detesscast only, required there",
-        one_of(*TARGETS, more=("fp16", "int8", "uint8", "int16", "int32", "fp64")),
+        f"scalar type of the output; {CHOOSING} only, required there",
+        one_from(targets, ANY_DTYPE),
     ),
-    Key(
-        "int8_channel_padding",
-        "byte of padded channels; tess on int8 with pad16, required there",
-        integer(-128, 127),
-    ),
+    *parameter_keys(OPERATIONS.values()),
     Key("input", "where the input's bytes come from", table=INPUT, required=True),
     Key(
         "output_prefill",

@@ -11,40 +11,58 @@ from tessbed.kernels import (
     DType,
     MlaCBlocked,
     MlaTiled,
-    Op,
+    Operation,
     Plan,
     Strided,
     TensorSpec,
 )
-from tessbed.kernels.ops import detess, detesscast, tess
+from tessbed.kernels.ops import requests_of
 from tessbed.sim.faults import Fault
 from tessbed.sim.spec import DeviceSpec, to_mapping
-
-OP_MODULES = {Op.TESS: tess, Op.DETESS: detess, Op.DETESSCAST: detesscast}
 
 
 @attrs.frozen
 class Geometry:
-    """What a job asks of admission, in the words of the scenario."""
+    """What a job asks of admission, in the words of the scenario.
 
-    op: Op
+    `dtype` is the scalar type of the input, `to` that of the output where the operation leaves a choice. `parameters`
+    are those beside the padding, by their names in Params.
+    """
+
+    op: Operation
     dtype: DType
     shape: tuple[int, ...]
     tiled: MlaTiled | MlaCBlocked
     linear: Contiguous | Strided = attrs.field(factory=Contiguous)
     to: DType | None = None
     int8_channel_padding: int | None = None
+    parameters: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def output_dtype(self) -> DType:
+        """The scalar type of the output: the one that is asked for, or the only one."""
+        outputs = self.op.outputs(self.dtype)
+        return self.to or (outputs[0] if len(outputs) == 1 else self.dtype)
+
+    @property
+    def tiled_dtype(self) -> DType:
+        """The scalar type of the tiled side."""
+        return self.output_dtype if self.op.packs else self.dtype
+
+    @property
+    def linear_dtype(self) -> DType:
+        """The scalar type of the linear side."""
+        return self.dtype if self.op.packs else self.output_dtype
 
     def admit(self) -> Plan:
         """The plan, or ContractError: the documents' own admission, nothing added."""
-        module = OP_MODULES[self.op]
-        tiled = TensorSpec(self.shape, self.dtype, self.tiled)
-        linear = TensorSpec(self.shape, self.to or self.dtype, self.linear)
-        if self.op is Op.TESS:
-            return tess.check_inference(
-                tess.Request([linear], [tiled], tess.Params(int8_channel_padding=self.int8_channel_padding))
-            )
-        return module.check_inference(module.Request([tiled], [linear]))
+        requests = requests_of(self.op)
+        tiled = TensorSpec(self.shape, self.tiled_dtype, self.tiled)
+        linear = TensorSpec(self.shape, self.linear_dtype, self.linear)
+        given = {"int8_channel_padding": self.int8_channel_padding, **dict(self.parameters)}
+        params = {parameter.name: given.get(parameter.name) for parameter in self.op.parameters}
+        held = {name: value for name, value in params.items() if value is not None}
+        return requests.check_inference(requests.request(tiled, linear, requests.Params(**held)))
 
 
 @attrs.frozen
@@ -81,6 +99,18 @@ class FirmwareChoice:
     ops: tuple[str, ...] | None = None
     dtypes: tuple[str, ...] | None = None
     packet_versions: tuple[str, ...] | None = None
+    holds: tuple[tuple[str, str, str], ...] | None = None
+
+    def to_values(self) -> dict[str, Any]:
+        """As a scenario says it."""
+        said: dict[str, Any] = {
+            name: list(names)
+            for name in ("ops", "dtypes", "packet_versions")
+            if (names := getattr(self, name)) is not None
+        }
+        if self.holds is not None:
+            said["holds"] = [dict(zip(("op", "dtype", "format"), kernel, strict=True)) for kernel in self.holds]
+        return said
 
 
 @attrs.frozen
@@ -98,7 +128,7 @@ class Scenario:
 
 def to_values(scenario: Scenario) -> dict[str, Any]:
     """The scenario as a file would say it, every default spelled out: reading it again gives an equal scenario."""
-    firmware = {name: list(names) for name, names in attrs.asdict(scenario.firmware).items() if names is not None}
+    firmware = scenario.firmware.to_values()
     return {
         "name": scenario.name,
         **({"about": scenario.about} if scenario.about else {}),
@@ -115,7 +145,7 @@ def _job_values(job: Job) -> dict[str, Any]:
     expected = {name: value for name, value in expected.items() if value is not None}
     values: dict[str, Any] = {
         "name": job.name,
-        "op": geometry.op.value,
+        "op": geometry.op.name,
         "backend": job.backends[0] if len(job.backends) == 1 else "both",
         "dtype": geometry.dtype.value,
         "shape": list(geometry.shape),
@@ -123,6 +153,7 @@ def _job_values(job: Job) -> dict[str, Any]:
         "linear": {"strides_bytes": list(geometry.linear.strides)} if isinstance(geometry.linear, Strided) else None,
         "to": geometry.to.value if geometry.to else None,
         "int8_channel_padding": geometry.int8_channel_padding,
+        **_parameter_values(geometry),
         "input": {"pattern": job.input.pattern} if job.input.pattern else {"file": job.input.written},
         "output_prefill": job.output_prefill,
         "workers": job.workers,
@@ -131,6 +162,15 @@ def _job_values(job: Job) -> dict[str, Any]:
         "expect": expected or None,
     }
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _parameter_values(geometry: Geometry) -> dict[str, Any]:
+    """The parameters as keys, those of a group in their table."""
+    groups = {parameter.name: parameter.group for parameter in geometry.op.parameters}
+    values: dict[str, Any] = {}
+    for name, value in geometry.parameters:
+        (values.setdefault(groups[name], {}) if groups[name] else values)[name] = value
+    return values
 
 
 def _tiled_values(layout: MlaTiled | MlaCBlocked) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Claims: what must hold of an output, as blocks of offsets with the bytes that belong there.
 
-The claims of a case cover every byte of its output exactly once. Tess: each logical scalar, the padded channels of
-each pixel, the alignment bytes of each tile. Detess and DetessCast: each logical scalar, and each gap that the strides
-leave, which keeps the prefill. A block is a mesh of at most 2**15 places, so temporaries stay within a few MiB
+The claims of a case cover every byte of its output exactly once. Where it packs: each logical scalar, the padded
+channels of each pixel, the alignment bytes of each tile. Where it unpacks: each logical scalar, and each gap that the
+strides leave, which keeps the prefill. A block is a mesh of at most 2**15 places, so temporaries stay within a few MiB
 whatever the tensor. Source: Detess document, "Numerical behavior"; Tess document, "Parameters and padding".
 """
 
@@ -12,6 +12,7 @@ from itertools import product
 
 import numpy as np
 
+from tessbed.scenarios.oracle_operations import Value, value_of
 from tessbed.scenarios.oracle_places import CHANNEL_BLOCK, TILE_ALIGNMENT_BYTES, OracleCase, Place, Tiling, Whole
 
 BLOCK_ELEMENTS = 1 << 15
@@ -39,7 +40,7 @@ def claims_of(case: OracleCase, source: np.ndarray, prefill: int) -> Iterator[Cl
     """Every claim of `case` on an output that held `prefill` before; `source` is the input's span as uint8."""
     if 0 in case.shape:
         return
-    if case.op == "tess":
+    if case.packs:
         yield from _packed_scalars(case, source)
         yield from _padding(case)
         yield from _alignment(case)
@@ -72,21 +73,25 @@ def _packed_scalars(case: OracleCase, source: np.ndarray) -> Iterator[Claim]:
         anchor = _coordinates(case, mesh[:-4], mesh[-4:])
         address = _address(case, anchor)
         offsets = _tiled(tiling, _slice_number(case, mesh), places)
-        for byte in range(case.width):
-            yield Claim("scalar", offsets + byte * tiling.plane(places[3]), source.take(address + byte), anchor, byte)
+        read = [source.take(address + byte) for byte in range(case.linear_width)]
+        for byte, expected in enumerate(_value(case, read)):
+            yield Claim("scalar", offsets + byte * tiling.plane(places[3]), expected, anchor, byte)
 
 
 def _unpacked_scalars(case: OracleCase, source: np.ndarray) -> Iterator[Claim]:
-    tiling, widened = Tiling.of(case), case.linear_width - case.width
+    tiling = Tiling.of(case)
     for mesh, places in _scalar_meshes(case, tiling):
         anchor = _coordinates(case, mesh[:-4], mesh[-4:])
         address = _address(case, anchor)
         stored = _tiled(tiling, _slice_number(case, mesh), places)
-        for byte in range(widened):
-            yield Claim("scalar", address + byte, 0, anchor, byte)
-        for byte in range(case.width):
-            expected = source.take(stored + byte * tiling.plane(places[3]))
-            yield Claim("scalar", address + (widened + byte), expected, anchor, widened + byte)
+        read = [source.take(stored + byte * tiling.plane(places[3])) for byte in range(case.width)]
+        for byte, expected in enumerate(_value(case, read)):
+            yield Claim("scalar", address + byte, expected, anchor, byte)
+
+
+def _value(case: OracleCase, read: list[np.ndarray]) -> Value:
+    """The bytes of the output's scalars, low byte first."""
+    return value_of(case.op, case.dtype, case.to or case.dtype)(read, dict(case.parameters))
 
 
 def _padding(case: OracleCase) -> Iterator[Claim]:

@@ -10,6 +10,8 @@ from math import prod
 
 import numpy as np
 
+from tessbed.scenarios.oracle_operations import operation_of
+
 WIDTHS = {"int8": 1, "bf16": 2, "fp32": 4}
 CHANNEL_BLOCK = 16
 TILE_ALIGNMENT_BYTES = 16
@@ -22,8 +24,9 @@ class OracleCase:
     """One operation in plain values.
 
     `axes` (d, h, w, c: a logical axis or -1) with `tile` in the same order, or `cblocked` (h, w, c over the trailing
-    axes). `strides_bytes` describes the linear side, dense row-major where None. `to` is DetessCast's output dtype,
-    `fill` (-128 to 127) what Tess writes into padded INT8 channels.
+    axes). `strides_bytes` describes the linear side, dense row-major where None. `dtype` is the scalar type of the
+    tiled side, `to` that of the linear side where it is another. `fill` (-128 to 127) is what padded INT8 channels of
+    an output hold, `parameters` are the conversion's, by packet field.
     """
 
     op: str
@@ -36,6 +39,12 @@ class OracleCase:
     strides_bytes: tuple[int, ...] | None = None
     to: str | None = None
     fill: int = 0
+    parameters: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def packs(self) -> bool:
+        """Whether the tiled side is the output."""
+        return operation_of(self.op).packs
 
     @property
     def width(self) -> int:
@@ -169,7 +178,7 @@ class Tiling:
         pixel = (d.inside * h.extent + h.inside) * w.extent + w.inside
         if self.blocked:
             block, lane = c.inside // CHANNEL_BLOCK, c.inside % CHANNEL_BLOCK
-            return 2 * CHANNEL_BLOCK * (block * (d.extent * h.extent * w.extent) + pixel) + lane
+            return self.width * CHANNEL_BLOCK * (block * (d.extent * h.extent * w.extent) + pixel) + lane
         return pixel * (self.stored(c.extent) * self.width) + c.inside
 
     def plane(self, c: Place) -> Whole:
@@ -188,4 +197,4 @@ def required_bytes(case: OracleCase) -> tuple[int, int]:
     tiled = prod(case.shape[axis] for axis in case.outer) * int(Tiling.of(case).slice())
     steps = ((extent - 1) * stride for extent, stride in zip(case.shape, case.strides, strict=True))
     linear = sum(steps) + case.linear_width
-    return (linear, tiled) if case.op == "tess" else (tiled, linear)
+    return (linear, tiled) if case.packs else (tiled, linear)

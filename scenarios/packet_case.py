@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tessbed.kernels.ev74.fields import DTYPES, OPS, TILE_FORMATS
+from tessbed.kernels.ev74.fields import TILE_FORMATS
+from tessbed.kernels.ev74.rules import linear_dtype, operation_of, tiled_dtype
 from tessbed.scenarios.oracle import OracleCase, expected_output, required_bytes
 
 ORDER = "dhwc"
@@ -23,15 +24,16 @@ def case_of(values: Mapping[str, int]) -> OracleCase:
     layout: dict[str, Any] = (
         {"cblocked": tiles[1:]} if blocked else {"axes": tuple(_axis(names, axis) for axis in ORDER), "tile": tiles}
     )
-    op, dtype = OPS[values["op"]], DTYPES[values["tiled_dtype"]]
+    op = operation_of(values)
     return OracleCase(
-        op=op,
-        dtype=dtype,
+        op=op.name,
+        dtype=tiled_dtype(values).value,
         shape=tuple(values[f"{name}_extent"] for name in names),
         strides_bytes=tuple(values[f"{name}_stride"] for name in names),
         pad16=TILE_FORMATS[values["tile_format"]] == "pad16",
-        to=DTYPES[values["linear_dtype"]] if op == "detesscast" else None,
+        to=linear_dtype(values).value,
         fill=values["channel_fill"],
+        parameters=tuple((parameter.field, values[parameter.field]) for parameter in op.parameters),
         **layout,
     )
 

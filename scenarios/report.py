@@ -49,7 +49,7 @@ def _job(entry: JobOutcome) -> dict[str, Any]:
     geometry = entry.job.geometry
     return {
         "name": entry.job.name,
-        "op": geometry.op.value,
+        "op": geometry.op.name,
         "dtype": geometry.dtype.value,
         "shape": list(geometry.shape),
         "input_bytes": entry.job.plan.input.required_bytes,
@@ -76,7 +76,7 @@ def _result(outcome: Outcome) -> dict[str, Any]:
         result["trouble"] = attrs.asdict(outcome.trouble)
     if outcome.run and outcome.run.path:
         path = outcome.run.path
-        result["path"] = f"{path.move.value} {path.channels.value} {path.traversal.value}"
+        result["path"] = f"{path.conversion} {path.channels.value} {path.traversal.value}"
     if outcome.run and (done := outcome.run.result):
         counted = {"parts_ticks": done.parts} if outcome.trouble else _device_counts(done.stats, done.parts)
         result |= {"job_ticks": done.job_ticks, **counted}
@@ -126,7 +126,7 @@ def _row(entry: JobOutcome, outcome: Outcome) -> tuple[str, ...]:
     done = None if outcome.trouble else outcome.run
     return (
         entry.job.name,
-        entry.job.geometry.op.value,
+        entry.job.geometry.op.name,
         outcome.backend,
         f"{outcome.output_bytes:,}",
         f"{done.ticks:,}" if done else "-",

@@ -282,6 +282,7 @@ def _troubled(job: Job, trouble: Trouble, done: BackendRun | None) -> Outcome:
 def oracle_case(geometry: Geometry) -> OracleCase:
     """The geometry in the oracle's own words."""
     layout = geometry.tiled
+    plan = geometry.admit() if geometry.parameters else None
     tiles: dict[str, Any]
     if isinstance(layout, MlaCBlocked):
         tiles = {"cblocked": (layout.tile_h, layout.tile_w, layout.tile_c)}
@@ -289,11 +290,12 @@ def oracle_case(geometry: Geometry) -> OracleCase:
         padded = layout.channel_storage is ChannelStorage.PAD16
         tiles = {"axes": layout.axes, "tile": layout.tile_shape, "pad16": padded}
     return OracleCase(
-        op=geometry.op.value,
+        op=geometry.op.name,
         shape=geometry.shape,
-        dtype=geometry.dtype.value,
+        dtype=geometry.tiled_dtype.value,
         strides_bytes=geometry.linear.strides if isinstance(geometry.linear, Strided) else None,
-        to=geometry.to.value if geometry.to else None,
-        fill=geometry.int8_channel_padding or 0,
+        to=geometry.linear_dtype.value,
+        fill=plan.channel_fill if plan else geometry.int8_channel_padding or 0,
+        parameters=plan.parameters if plan else (),
         **tiles,
     )

@@ -36,7 +36,7 @@ def _changes(path: tuple[str, ...], before: dict[str, Any], after: dict[str, Any
 def _job(job: Job) -> Iterator[str]:
     geometry, plan = job.geometry, job.plan
     scalars = geometry.dtype.value + (f" to {geometry.to.value}" if geometry.to else "")
-    yield f"[{job.index}] {job.name}: {geometry.op.value}, {scalars}, on {' and '.join(job.backends)}"
+    yield f"[{job.index}] {job.name}: {geometry.op.name}, {scalars}, on {' and '.join(job.backends)}"
     yield f"    shape   {list(geometry.shape)}{', empty: nothing is stored or submitted' if plan.empty else ''}"
     yield f"    tiled   {_tiled(job)}"
     yield f"    linear  {_linear(job)}"

@@ -10,12 +10,14 @@ __all__ = ["__version__", "detess", "detesscast", "tess"]
 
 
 def __getattr__(name: str) -> object:
-    """The face on first use: asking for the version must not load numpy."""
-    if name not in __all__:
+    """The function of an operation on first use: asking for the version must not load numpy."""
+    from importlib.util import find_spec
+
+    if name.startswith("_") or (name not in __all__ and find_spec(f"{__name__}.{name}")):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tessbed import face
 
-    return getattr(face, name)
+    return face.function(name)
 
 
 def __dir__() -> list[str]:

@@ -6,23 +6,22 @@ BF16 is its 16-bit words: uint16, or ml_dtypes.bfloat16 taken by its bits. Nothi
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from tessbed.kernels.a65 import detess as a65_detess
-from tessbed.kernels.a65 import detesscast as a65_detesscast
-from tessbed.kernels.a65 import tess as a65_tess
+from tessbed.kernels.a65.executor import executor_of
 from tessbed.kernels.a65.prepared import Prepared
 from tessbed.kernels.admission import linear_strides
 from tessbed.kernels.binding import HostBuffer
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import BindingError, ContractError, shown
-from tessbed.kernels.ops import detess as detess_op
-from tessbed.kernels.ops import detesscast as detesscast_op
-from tessbed.kernels.ops import tess as tess_op
+from tessbed.kernels.operations import OPERATIONS, Operation, TileFormat, names_where
+from tessbed.kernels.ops.requests import requests_of
 from tessbed.kernels.plan import TILE_ALIGNMENT_BYTES
 from tessbed.kernels.tensor import ChannelStorage, Contiguous, MlaCBlocked, MlaTiled, Strided, TensorSpec, entries
 
@@ -31,7 +30,8 @@ MAPPED = "DHWC"
 ALWAYS_THERE_BYTES = 1 << 28
 MACHINE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 62
 STORAGE = {"compact": ChannelStorage.COMPACT, "pad16": ChannelStorage.PAD16}
-KINDS = {"int8": DType.INT8, "uint16": DType.BF16, "bfloat16": DType.BF16, "float32": DType.FP32}
+SPOKEN = {DType.INT8: ("int8",), DType.BF16: ("uint16", "bfloat16"), DType.FP32: ("float32",)}
+"""What numpy calls each scalar type."""
 _FLOATS = "floating-point values are not converted here: round them with .astype(ml_dtypes.bfloat16)"
 _SMALL = "values are not converted here: .astype(np.int8) takes those from -128 to 127"
 ADVICE = {
@@ -70,13 +70,7 @@ def tess(
     Raises ContractError (a ValueError) for what is no array, what the Tess document does not admit, and what this
     machine has no memory for.
     """
-    x = _array(x)
-    dtype, _ = _kind(x.dtype, "x.dtype", ("int8", "uint16", "bfloat16"))
-    tiled = TensorSpec(x.shape, dtype, _tiles(axes, tile, channels, x.ndim))
-    source, prepared = _admitted(x if x.flags.aligned else _dense(x), tiled, tess_op.Params(fill))
-    output = _aligned(prepared.plan.output.required_bytes)
-    a65_tess.execute(prepared, [_host(source, prepared.plan.input.required_bytes)], [output])
-    return output
+    return pack(OPERATIONS["tess"], x, tile=tile, axes=axes, channels=channels, fill=fill)
 
 
 def detess(
@@ -95,15 +89,8 @@ def detess(
     and its gaps stay untouched. Raises ContractError as in `tess`, and BindingError (a ValueError too) where the memory
     of `tiled` or `out` does not fit: too small, not plain bytes, not aligned for its type, shared by both.
     """
-    kind, numpy_dtype = _kind(dtype, "dtype", ("int8", "uint16", "bfloat16"))
-    extents = entries("shape")(shape)
-    spec = TensorSpec(extents, kind, _tiles(axes, tile, channels, len(extents)))
-    linear = TensorSpec(extents, kind, _out_layout(out, extents, kind, numpy_dtype))
-    prepared = a65_detess.check_inference(detess_op.Request([spec], [linear]))
-    source = _tile_bytes(tiled, prepared.plan.input.required_bytes)
-    target = _empty(prepared.plan.shape, numpy_dtype) if out is None else out
-    a65_detess.execute(prepared, [source], [_host(target, prepared.plan.output.required_bytes)])
-    return target
+    row = OPERATIONS["detess"]
+    return unpack(row, tiled, shape=shape, dtype=dtype, tile=tile, axes=axes, channels=channels, out=out)
 
 
 def detesscast(
@@ -121,25 +108,97 @@ def detesscast(
     `channels` is "compact", "pad16" or "cblocked"; the last needs axes that end with HWC. `tiled` and `out` are as
     in `detess`.
     """
-    kind, numpy_dtype = _kind(to, "to", ("float32", "uint16", "bfloat16"))
+    row = OPERATIONS["detesscast"]
+    return unpack(row, tiled, shape=shape, to=to, tile=tile, axes=axes, channels=channels, out=out)
+
+
+def function(name: str) -> Callable[..., np.ndarray]:
+    """The function of an operation, by its name: one of this module, or `pack` or `unpack` with the operation's row."""
+    if name in __all__:
+        return globals()[name]
+    row = OPERATIONS.get(name)
+    if row is None:
+        text = f"module 'tessbed' has no attribute {name!r}; its operations are {', '.join(OPERATIONS)}"
+        raise AttributeError(text)
+    return partial(pack if row.packs else unpack, row)
+
+
+def pack(
+    op: Operation,
+    x: np.ndarray,
+    *,
+    tile: Sequence[int],
+    axes: str = "HWC",
+    channels: str = "compact",
+    **arguments: Any,
+) -> np.ndarray:
+    """What `tess` does, for any operation that packs; `arguments` are its parameters."""
+    x = _array(x)
+    dtype, _ = _kind(x.dtype, "x.dtype", op.inputs)
+    tiled = TensorSpec(x.shape, op.outputs(dtype)[0], _tiles(op, axes, tile, channels, x.ndim))
+    params = _params(op, arguments)
+    source, prepared = _admitted(op, x if x.flags.aligned else _dense(x), dtype, tiled, params)
+    output = _aligned(prepared.plan.output.required_bytes)
+    executor_of(op).execute(prepared, [_host(source, prepared.plan.input.required_bytes)], [output])
+    return output
+
+
+def unpack(
+    op: Operation,
+    tiled: np.ndarray,
+    *,
+    shape: Sequence[int],
+    tile: Sequence[int],
+    axes: str = "HWC",
+    channels: str = "compact",
+    dtype: DTypeLike | str | None = None,
+    to: DTypeLike | str | None = None,
+    out: np.ndarray | None = None,
+    **arguments: Any,
+) -> np.ndarray:
+    """What `detess` and `detesscast` do, for any operation that unpacks; `arguments` are its parameters.
+
+    `dtype` is the scalar type of the tiles where the operation reads several, `to` that of the result where it leaves a
+    choice.
+    """
+    kind, numpy_dtype = _only_or_asked(dtype, "dtype", op.inputs)
+    outputs = op.outputs(kind)
+    target_kind, target_dtype = (kind, numpy_dtype) if outputs == (kind,) else _only_or_asked(to, "to", outputs)
     extents = entries("shape")(shape)
-    blocked = isinstance(channels, str) and channels == "cblocked"
-    layout = _blocks(axes, tile, len(extents)) if blocked else _tiles(axes, tile, channels, len(extents))
-    spec = TensorSpec(extents, DType.BF16, layout)
-    linear = TensorSpec(extents, kind, _out_layout(out, extents, kind, numpy_dtype))
-    prepared = a65_detesscast.check_inference(detesscast_op.Request([spec], [linear]))
+    spec = TensorSpec(extents, kind, _tiles(op, axes, tile, channels, len(extents)))
+    linear = TensorSpec(extents, target_kind, _out_layout(out, extents, target_kind, target_dtype))
+    request = requests_of(op).request(spec, linear, _params(op, arguments))
+    prepared = executor_of(op).check_inference(request)
     source = _tile_bytes(tiled, prepared.plan.input.required_bytes)
-    target = _empty(prepared.plan.shape, numpy_dtype) if out is None else out
-    a65_detesscast.execute(prepared, [source], [_host(target, prepared.plan.output.required_bytes)])
+    target = _empty(prepared.plan.shape, target_dtype) if out is None else out
+    executor_of(op).execute(prepared, [source], [_host(target, prepared.plan.output.required_bytes)])
     return target
 
 
-def _kind(dtype: DTypeLike | str, where: str, admitted: tuple[str, ...]) -> tuple[DType, np.dtype]:
+def _params(op: Operation, arguments: dict[str, Any]) -> Any:
+    """The operation's Params; TypeError for an argument that is none of its parameters."""
+    names = {parameter.argument: parameter.name for parameter in op.parameters}
+    unknown = [argument for argument in arguments if argument not in names]
+    if unknown:
+        raise TypeError(f"{op.name}() got an unexpected keyword argument {unknown[0]!r}")
+    given = {names[argument]: value for argument, value in arguments.items() if value is not None}
+    return requests_of(op).Params(**given)
+
+
+def _only_or_asked(asked: DTypeLike | str | None, where: str, admitted: tuple[DType, ...]) -> tuple[DType, np.dtype]:
+    """The scalar type that is asked for, or the only one that there is."""
+    if len(admitted) == 1:
+        return admitted[0], np.dtype(SPOKEN[admitted[0]][0])
+    return _kind(asked, where, admitted)
+
+
+def _kind(dtype: DTypeLike | str | None, where: str, admitted: tuple[DType, ...]) -> tuple[DType, np.dtype]:
     """The scalar type, and the numpy dtype that the caller speaks; ml_dtypes is recognised, never imported."""
+    kinds = {name: kind for kind in admitted for name in SPOKEN[kind]}
     numpy_dtype = _numpy_dtype(ALIASES.get(dtype, dtype) if isinstance(dtype, str) else dtype)
     plain = numpy_dtype is not None and numpy_dtype.isnative and numpy_dtype.subdtype is None
     name = numpy_dtype.name if numpy_dtype is not None and plain else None
-    if numpy_dtype is None or name not in admitted:
+    if numpy_dtype is None or name not in kinds:
         got = (
             shown(dtype)
             if numpy_dtype is None or dtype is None
@@ -155,13 +214,12 @@ def _kind(dtype: DTypeLike | str, where: str, admitted: tuple[str, ...]) -> tupl
         raise ContractError(
             "dtype_unsupported",
             where,
-            f"got {got}, wanted one of {', '.join(admitted)}; "
-            f"{advice or 'BF16 words are uint16 or ml_dtypes.bfloat16'}",
+            f"got {got}, wanted one of {', '.join(kinds)}; {advice or 'BF16 words are uint16 or ml_dtypes.bfloat16'}",
         )
-    return KINDS[name], numpy_dtype
+    return kinds[name], numpy_dtype
 
 
-def _numpy_dtype(dtype: DTypeLike | str) -> np.dtype | None:
+def _numpy_dtype(dtype: DTypeLike | str | None) -> np.dtype | None:
     """What numpy makes of `dtype`; None where it makes nothing of it, for which it has errors of many classes."""
     try:
         return np.dtype(dtype)
@@ -199,17 +257,23 @@ def _checked_axes(axes: str, tile: Sequence[int], rank: int) -> dict[str, int]:
     return dict(zip(mapped, extents, strict=True))
 
 
-def _tiles(axes: str, tile: Sequence[int], channels: str, rank: int) -> MlaTiled:
+def _tiles(op: Operation, axes: str, tile: Sequence[int], channels: str, rank: int) -> MlaTiled | MlaCBlocked:
+    if isinstance(channels, str) and channels == "cblocked" and _reads_blocks(op):
+        return _blocks(axes, tile, rank)
     extents = _checked_axes(axes, tile, rank)
     if not isinstance(channels, str) or channels not in STORAGE:
         raise ContractError(
             "channel_storage",
             "channels",
-            f"got {shown(channels)}, wanted 'compact' or 'pad16' ('cblocked' for detesscast only)",
+            f"got {shown(channels)}, wanted 'compact' or 'pad16' ('cblocked' for {names_where(_reads_blocks)} only)",
         )
     return MlaTiled(
         [axes.find(letter) for letter in MAPPED], [extents.get(letter, 1) for letter in MAPPED], STORAGE[channels]
     )
+
+
+def _reads_blocks(op: Operation) -> bool:
+    return TileFormat.CBLOCKED in op.formats
 
 
 def _blocks(axes: str, tile: Sequence[int], rank: int) -> MlaCBlocked:
@@ -267,17 +331,18 @@ def _empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         raise _no_memory(count, "shape") from error
 
 
-def _admitted(x: np.ndarray, tiled: TensorSpec, params: tess_op.Params) -> tuple[np.ndarray, Prepared]:
+def _admitted(
+    op: Operation, x: np.ndarray, dtype: DType, tiled: TensorSpec, params: object
+) -> tuple[np.ndarray, Prepared]:
     """The array to read and the execution that reads it: `x` itself, or a dense copy where its strides are refused."""
     try:
-        linear = TensorSpec(x.shape, tiled.dtype, _layout(x))
-        request = tess_op.Request([linear], [tiled], params)
-        return x, a65_tess.check_inference(request)
+        request = requests_of(op).request(tiled, TensorSpec(x.shape, dtype, _layout(x)), params)
+        return x, executor_of(op).check_inference(request)
     except ContractError as error:
         if not error.code.startswith("stride"):
             raise
-        a65_tess.check_inference(tess_op.Request([TensorSpec(x.shape, tiled.dtype)], [tiled], params))
-        return _admitted(_dense(x), tiled, params)
+        executor_of(op).check_inference(requests_of(op).request(tiled, TensorSpec(x.shape, dtype), params))
+        return _admitted(op, _dense(x), dtype, tiled, params)
 
 
 def _out_layout(out: np.ndarray | None, shape: tuple[int, ...], kind: DType, dtype: np.dtype) -> Contiguous | Strided:

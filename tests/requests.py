@@ -1,13 +1,11 @@
 """A geometry in plain values as the request that the product admits."""
 
 from tessbed.kernels import ChannelStorage, Contiguous, DType, MlaCBlocked, MlaTiled, Strided, TensorSpec
-from tessbed.kernels.ops import detess, detesscast, tess
+from tessbed.kernels.ops import AnyRequest, detess, detesscast, tess
 from tests.oracle import Geometry
 
-Request = tess.Request | detess.Request | detesscast.Request
 
-
-def request_of(geometry: Geometry) -> Request:
+def request_of(geometry: Geometry) -> AnyRequest:
     """The request of `geometry`; INT8 Tess takes a fill along where PadTo16 requires it or Compact ignores it."""
     linear, tiled = linear_spec(geometry), tiled_spec(geometry)
     if geometry.op == "detess":

@@ -22,8 +22,10 @@ typedef struct Tiles { /* one class; four-fold fields are in C, D, H, W order */
     i64 counts[4], extents[4], tiled_offset, tiled_steps[4], linear_offset, linear_steps[4], stored, span;
 } Tiles;
 
+enum { COPY = 1, SPLIT, JOIN, WIDEN }; /* conversions, by the codes of native_rows.py */
+
 typedef struct Program {
-    i64 packs, cblocked, tiled_width, width, fill, outer, parts[4], strides[4], tiled_bytes, linear_bytes;
+    i64 conversion, packs, cblocked, tiled_width, width, fill, outer, parts[4], strides[4], tiled_bytes, linear_bytes;
     /* followed by `outer` Loops and the product of `parts` Tiles */
 } Program;
 
@@ -54,11 +56,22 @@ static inline i64 further(i64 end, i64 count, i64 step) {
     return count > 1 && step > 0 ? plus(end, times(count - 1, step)) : MOST;
 }
 
-static inline int known_kind(const Program *p) {
-    if (p->packs == 1) return !p->cblocked && (p->width == 1 || p->width == 2) && p->tiled_width == p->width;
-    if (p->packs != 0 || (p->cblocked != 0 && p->cblocked != 1)) return 0;
-    if (p->tiled_width == 1) return p->width == 1 && !p->cblocked;
-    return p->tiled_width == 2 && (p->width == 2 || p->width == 4);
+/* Every conversion that there are rows for, in each of its directions, with the one pair of widths that it takes:
+   nothing is inferred from widths. What is not in this table is refused. */
+static const struct { i64 conversion, packs, blocks, tiled_width, width; } KINDS[] = {
+    {COPY, 1, 0, 1, 1}, {COPY, 0, 0, 1, 1}, {SPLIT, 1, 0, 2, 2}, {JOIN, 0, 1, 2, 2}, {WIDEN, 0, 1, 2, 4},
+};
+
+static inline const char *kind_flaw(const Program *p) {
+    const char *found = "its conversion is unknown";
+    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
+        if (KINDS[i].conversion != p->conversion) continue;
+        found = "no operation moves scalars in this way";
+        if (KINDS[i].packs == p->packs && KINDS[i].tiled_width == p->tiled_width && KINDS[i].width == p->width &&
+            (p->cblocked == 0 || (p->cblocked == 1 && KINDS[i].blocks)))
+            return NULL;
+    }
+    return found;
 }
 
 static inline int stores_its_channels(const Program *p, const Tiles *t) {
@@ -103,7 +116,8 @@ static inline const char *flaw(const Program *program, i64 bytes) {
     }
     if (bytes != (i64)(sizeof(Program) + (size_t)program->outer * sizeof(Loop) + (size_t)classes * sizeof(Tiles)))
         return "its length does not fit its loops and classes";
-    if (!known_kind(program)) return "no operation moves scalars in this way";
+    const char *unknown = kind_flaw(program);
+    if (unknown) return unknown;
     if (program->tiled_bytes < 0 || program->tiled_bytes > room || program->linear_bytes < 0 || program->linear_bytes > room)
         return "no storage is that large";
     const Tiles *tiles = tile_classes(program);

@@ -79,35 +79,54 @@ static void set_padding(Row *row, u8 fill) {
     row->fill_byte = fill;
 }
 
-static RowMover *choose_scattered(const Row *row, int packs) {
-    if (row->linear_step != row->width) return packs ? movers->pack_scalars : movers->unpack_scalars;
-    if (row->streams) return packs ? movers->pack_streams : movers->unpack_streams;
-    if (row->width == 1) return packs ? movers->pack_transposed_bytes : movers->unpack_transposed_bytes;
-    return packs ? movers->pack_transposed_words : movers->unpack_transposed_words;
+/* The movers of one conversion in one direction; NULL where it has none of that kind. `same` is for rows that are the
+   same bytes on both sides, which a conversion of words makes of single channels only. */
+typedef struct Ways { RowMover *groups, *same, *cross, *runs, *transposed, *streams, *scalars; } Ways;
+
+static Ways ways_of(i64 conversion, i64 packs) {
+    const Movers *m = movers;
+    switch (conversion) {
+        case COPY:
+            if (packs)
+                return (Ways){m->pack_byte_groups, m->pack_same, NULL, m->pack_bytes,
+                              m->pack_transposed_bytes, m->pack_streams, m->pack_scalars};
+            return (Ways){m->unpack_byte_groups, m->unpack_same, NULL, m->unpack_bytes,
+                          m->unpack_transposed_bytes, m->unpack_streams, m->unpack_scalars};
+        case SPLIT:
+            return (Ways){m->pack_groups, m->pack_same, m->pack_cross, m->pack_words,
+                          m->pack_transposed_words, m->pack_streams, m->pack_scalars};
+        case JOIN:
+            return (Ways){m->unpack_groups, m->unpack_same, m->unpack_cross, m->unpack_words,
+                          m->unpack_transposed_words, m->unpack_streams, m->unpack_scalars};
+        default: /* WIDEN: a checked program has no other */
+            return (Ways){m->widen_groups, NULL, m->widen_cross, m->widen_words,
+                          m->unpack_transposed_words, m->unpack_streams, m->unpack_scalars};
+    }
 }
 
-static RowMover *choose_mover(Nest *nest, int packs, i64 tiled_width) {
+static RowMover *choose_mover(Nest *nest, const Program *program) {
     Row *row = &nest->row;
-    if (row->groups > 1 && row->width == 1) return packs ? movers->pack_byte_groups : movers->unpack_byte_groups;
-    if (row->groups > 1) return packs ? movers->pack_groups : row->width == 4 ? movers->widen_groups : movers->unpack_groups;
-    i64 n = row->channels, compact = row->tiled_step == n * tiled_width;
+    const Ways ways = ways_of(program->conversion, program->packs);
+    const int packs = program->packs != 0;
+    if (row->groups > 1) return ways.groups;
+    i64 n = row->channels, compact = row->tiled_step == n * program->tiled_width;
     if (n > 1 && row->channel_stride != row->width) {
-        if (compact && row->tiled_step <= MAX_STREAMS && row->linear_step == row->width)
-            make_streams(row, nest->streams, packs);
-        return choose_scattered(row, packs);
+        if (row->linear_step != row->width) return ways.scalars;
+        if (!compact || row->tiled_step > MAX_STREAMS) return ways.transposed;
+        make_streams(row, nest->streams, packs);
+        return ways.streams;
     }
     if (compact && row->linear_step == n * row->width && row->stored == n) {
-        if (row->width == 1 || (n == 1 && row->width == 2)) return packs ? movers->pack_same : movers->unpack_same;
-        if (n <= 8) {
+        if (ways.same && (n == 1 || program->conversion == COPY)) return ways.same;
+        if (ways.cross && n <= 8) {
             row->group = 8 / n;
             cross_table(row, packs, 0, row->table);
             memcpy(row->table + 16, row->table, 16);
             cross_table(row, packs, 16 - row->group * row->tiled_step, row->last_table);
-            return packs ? movers->pack_cross : row->width == 4 ? movers->widen_cross : movers->unpack_cross;
+            return ways.cross;
         }
     }
-    if (row->width == 1) return packs ? movers->pack_bytes : movers->unpack_bytes;
-    return packs ? movers->pack_words : row->width == 4 ? movers->widen_words : movers->unpack_words;
+    return ways.runs;
 }
 
 /* Where channels are scattered, the row should run along contiguous pixels. */
@@ -161,13 +180,13 @@ static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 st
     row->streams_out = streams_out(program, row, steps_of(nest, steps));
     set_padding(row, (u8)program->fill);
     row->streams = NULL;
-    nest->mover = choose_mover(nest, program->packs != 0, program->tiled_width);
+    nest->mover = choose_mover(nest, program);
 }
 
 /* Groups of 16 channels that lie in tiles or blocks of their own, but side by side on the linear side. */
 static Loop channel_groups(const Program *program, const Tiles *t, i64 pixels) {
     if (program->cblocked && t->extents[0] >= 32)
-        return (Loop){t->extents[0] / 16, pixels * 32, 16 * program->strides[0]};
+        return (Loop){t->extents[0] / 16, pixels * 16 * program->tiled_width, 16 * program->strides[0]};
     return (Loop){t->counts[0], t->tiled_steps[0], t->linear_steps[0]};
 }
 

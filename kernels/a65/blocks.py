@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from tessbed.kernels.plan import CHANNEL_BLOCK, Plan, TileClass, TileFormat
+from tessbed.kernels.operations import TileFormat
+from tessbed.kernels.plan import CHANNEL_BLOCK, Plan, TileClass
 
 Loop = tuple[int, int, int]
 """(extent, tiled stride in bytes, linear stride in bytes)"""
@@ -87,7 +88,7 @@ def _pixel_major(plan: Plan, tiles: TileClass) -> Iterator[Block]:
 
 def _channel_blocks(plan: Plan, tiles: TileClass) -> Iterator[Block]:
     """Full groups of 16 channels, then the rest. Source: DetessCast document, "Compiler channel-block input"."""
-    pixel_bytes = 2 * CHANNEL_BLOCK
+    pixel_bytes = CHANNEL_BLOCK * plan.tiled_dtype.width
     group_bytes = pixel_bytes * tiles.pixels
     group_stride = CHANNEL_BLOCK * plan.c.stride_bytes
     full, rest = divmod(tiles.extents[0], CHANNEL_BLOCK)

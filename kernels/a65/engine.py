@@ -4,13 +4,14 @@
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 
 from tessbed.kernels.a65 import native_rows, numpy_rows
 from tessbed.kernels.binding import Bound, Views
+from tessbed.kernels.conversions import look_up
 from tessbed.kernels.errors import ContractError
 from tessbed.kernels.plan import Plan, TileClass
 
@@ -21,17 +22,19 @@ VARIABLE = "TESSBED_ROWS"
 class Engine:
     """`compile_plan` makes a program of a plan; `run` executes it on the (tiled, linear) storage.
 
+    `conversions` is the table of those that it has rows for.
     `attempt` checks and executes in one go where it can, and leaves everything as it was where it can not.
     """
 
     name: str
+    conversions: Mapping[str, Any]
     compile_plan: Callable[[Plan, tuple[TileClass, ...]], Any]
     run: Callable[[Any, Bound, Bound], None]
     attempt: Callable[[Any, Views, Views], bool] = lambda program, inputs, outputs: False
 
 
-NUMPY = Engine("numpy", numpy_rows.compile_plan, numpy_rows.run)
-NATIVE = Engine("native", native_rows.compile_plan, native_rows.run, native_rows.attempt)
+NUMPY = Engine("numpy", numpy_rows.CONVERSIONS, numpy_rows.compile_plan, numpy_rows.run)
+NATIVE = Engine("native", native_rows.CODES, native_rows.compile_plan, native_rows.run, native_rows.attempt)
 ENGINES = {engine.name: engine for engine in (NUMPY, NATIVE)}
 
 
@@ -44,11 +47,19 @@ class EngineReport:
     native_missing: str
 
 
-def chosen() -> Engine:
-    """The engine for the next preparation; ContractError for an unknown or absent one."""
+def chosen(conversion: str) -> Engine:
+    """The engine for the next preparation; ContractError for one that is unknown, absent or has no such rows.
+
+    Where none was asked for, the native rows are taken if they are there and have the conversion.
+    """
     asked = os.environ.get(VARIABLE, "")
-    if not asked:
-        return NUMPY if native_rows.missing else NATIVE
+    native = not native_rows.missing and conversion in NATIVE.conversions
+    engine = _asked(asked) if asked else NATIVE if native else NUMPY
+    look_up(engine.conversions, conversion, f"the table of the A65's {engine.name} rows")
+    return engine
+
+
+def _asked(asked: str) -> Engine:
     if asked not in ENGINES:
         raise ContractError("rows_engine", VARIABLE, f"got {asked!r}, wanted numpy or native, or no value at all")
     if asked == NATIVE.name and native_rows.missing:
@@ -63,5 +74,6 @@ def chosen() -> Engine:
 
 def report() -> EngineReport:
     """The engine that `prepare` would choose now."""
-    engine = chosen().name
+    asked = os.environ.get(VARIABLE, "")
+    engine = (_asked(asked) if asked else NUMPY if native_rows.missing else NATIVE).name
     return EngineReport(engine, native_rows.vectors() if engine == NATIVE.name else "none", native_rows.missing)

@@ -8,7 +8,8 @@ import struct
 from collections.abc import Iterator
 
 from tessbed.kernels.binding import Bound, Views
-from tessbed.kernels.plan import LIMIT_BYTES, Op, Plan, TileClass, TileFormat
+from tessbed.kernels.operations import TileFormat
+from tessbed.kernels.plan import LIMIT_BYTES, Plan, TileClass
 
 try:
     import tessbed.kernels.a65._rows as _rows
@@ -18,6 +19,10 @@ except ImportError as error:
     _rows, missing = None, str(error)
 else:
     missing = ""
+
+
+CODES: dict[str, int] = {"copy": 1, "split": 2, "join": 3, "widen": 4}
+"""The conversions that the extension has rows for, by their codes in `_program.h`."""
 
 
 def vectors() -> str:
@@ -35,14 +40,13 @@ def compile_plan(plan: Plan, classes: tuple[TileClass, ...]) -> bytes:
 
 
 def _geometry(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[int]:
-    packs = plan.op is Op.TESS
-    tiled, linear = (plan.output, plan.input) if packs else (plan.input, plan.output)
     spatial = tuple(len(axis.parts) for axis in plan.axes[1:])
-    yield from (packs, plan.tile_format is TileFormat.CBLOCKED, plan.tiled_dtype.width, plan.linear_dtype.width)
+    yield from (CODES[plan.conversion], plan.packs, plan.tile_format is TileFormat.CBLOCKED)
+    yield from (plan.tiled_dtype.width, plan.linear_dtype.width)
     yield from (plan.channel_fill, len(plan.outer))
     yield from (len(classes) // (spatial[0] * spatial[1] * spatial[2]), *spatial)
     yield from (axis.stride_bytes for axis in plan.axes)
-    yield from (tiled.required_bytes, linear.required_bytes)
+    yield from (plan.tiled.required_bytes, plan.linear.required_bytes)
 
 
 def _outer(plan: Plan) -> Iterator[int]:

@@ -7,15 +7,17 @@ Every copy is between equal types. A cast, or any arithmetic, would have numpy c
 which a call leaves as they were.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import prod
+from typing import Protocol
 
 import attrs
 import numpy as np
 
 from tessbed.kernels.a65.blocks import Block, Gap, blocks_of, gaps_of
 from tessbed.kernels.binding import Bound
-from tessbed.kernels.plan import Op, Plan, TileClass
+from tessbed.kernels.conversions import look_up
+from tessbed.kernels.plan import Plan, TileClass
 
 BYTE = np.dtype("u1")
 WORD = np.dtype("<u2")
@@ -38,12 +40,21 @@ class View:
         return np.ndarray(self.shape, self.dtype, storage, self.offset, self.strides)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
+class Step(Protocol):
+    """One strided operation; `run` performs it on the storage of the input and of the output."""
+
+    def run(self, source: np.ndarray, target: np.ndarray) -> None: ...
+
+
 @attrs.frozen
 class Fill:
     """Sets every element of `target` to `value`."""
 
     target: View
     value: int
+
+    def run(self, source: np.ndarray, target: np.ndarray) -> None:
+        self.target.over(target).fill(self.value)
 
 
 @attrs.frozen
@@ -53,8 +64,8 @@ class Copy:
     target: View
     source: View
 
-
-Step = Fill | Copy
+    def run(self, source: np.ndarray, target: np.ndarray) -> None:
+        np.copyto(self.target.over(target), self.source.over(source), casting="no")
 
 
 @attrs.frozen
@@ -66,11 +77,10 @@ class Program:
 
 
 def compile_plan(plan: Plan, classes: tuple[TileClass, ...]) -> Program:
-    """The steps that execute `plan`: what is filled first, since payload may overwrite it."""
-    packs = plan.op is Op.TESS
-    fills = _fills(plan, classes) if packs else _cleared(plan)
-    moves = (step for block in blocks_of(plan, classes) for step in _block_steps(plan, block))
-    return Program(packs, (*fills, *moves))
+    """The steps that execute `plan`: paddings first, since payload may overwrite them."""
+    move = look_up(CONVERSIONS, plan.conversion, "the table of the A65's numpy rows")
+    fills = _fills(plan, classes) if plan.packs else ()
+    return Program(plan.packs, (*fills, *move(plan, blocks_of(plan, classes))))
 
 
 def run(program: Program, tiled: Bound, linear: Bound) -> None:
@@ -78,20 +88,7 @@ def run(program: Program, tiled: Bound, linear: Bound) -> None:
     tiled_storage, linear_storage = np.asarray(tiled.storage), np.asarray(linear.storage)
     source, target = (linear_storage, tiled_storage) if program.packs else (tiled_storage, linear_storage)
     for step in program.steps:
-        if isinstance(step, Fill):
-            step.target.over(target).fill(step.value)
-        else:
-            np.copyto(step.target.over(target), step.source.over(source), casting="no")
-
-
-def _widens_densely(plan: Plan) -> bool:
-    return plan.linear_dtype.width == 4 and plan.output.required_bytes == prod(plan.shape) * 4
-
-
-def _cleared(plan: Plan) -> Iterator[Fill]:
-    """The low words of FP32 without gaps, together with what is written afterwards."""
-    if _widens_densely(plan):
-        yield Fill(View(BYTE, (plan.output.required_bytes,), 0, (1,)), 0)
+        step.run(source, target)
 
 
 def _fills(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[Fill]:
@@ -109,14 +106,37 @@ def _gap_view(gap: Gap) -> View:
     return View(BYTE, shape, gap.tiled_offset, (*(stride for _, stride in gap.loops), 1))
 
 
-def _block_steps(plan: Plan, block: Block) -> Iterator[Step]:
-    packs = plan.op is Op.TESS
-    if plan.tiled_dtype.width == 1:
-        yield from _byte_steps(block, packs)
-        return
-    word = plan.linear_dtype.width - 2
-    if word and not _widens_densely(plan):
-        yield Fill(_lanes(block, WORD, 0, tiled=False), 0)
+def _byte_rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
+    for block in blocks:
+        yield from _byte_steps(block, plan.packs)
+
+
+def _word_rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
+    for block in blocks:
+        yield from _word_steps(block, plan.packs, 0)
+
+
+def _wide_rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
+    """The low words of FP32 are cleared first: as a whole where there are no gaps, else block by block."""
+    dense = plan.linear.required_bytes == prod(plan.shape) * plan.linear_dtype.width
+    if dense:
+        yield Fill(View(BYTE, (plan.linear.required_bytes,), 0, (1,)), 0)
+    for block in blocks:
+        if not dense:
+            yield Fill(_lanes(block, WORD, 0, tiled=False), 0)
+        yield from _word_steps(block, plan.packs, 2)
+
+
+CONVERSIONS: dict[str, Callable[[Plan, Iterable[Block]], Iterator[Step]]] = {
+    "copy": _byte_rows,
+    "split": _word_rows,
+    "join": _word_rows,
+    "widen": _wide_rows,
+}
+"""What moves the values of each conversion: the steps for the blocks of a plan."""
+
+
+def _word_steps(block: Block, packs: bool, word: int) -> Iterator[Step]:
     if block.channels == 1 and block.plane_bytes == 1:
         yield _copy(_lanes(block, WORD, word, tiled=False), _lanes(block, WORD, 0, tiled=True), packs)
     else:

@@ -9,16 +9,8 @@ from enum import Enum
 
 import attrs
 
-from tessbed.kernels.plan import Op, Plan, TileClass, TileFormat
-
-
-class Move(Enum):
-    """What happens to a scalar's bytes."""
-
-    COPY = "copy"
-    SPLIT = "split"
-    JOIN = "join"
-    WIDEN = "widen"
+from tessbed.kernels.operations import TileFormat
+from tessbed.kernels.plan import Plan, TileClass
 
 
 class Channels(Enum):
@@ -40,7 +32,7 @@ class Traversal(Enum):
 class RowPath:
     """`batched_tiles` full channel tiles travel in one conversion; 0 where every tile travels alone."""
 
-    move: Move
+    conversion: str
     channels: Channels
     traversal: Traversal
     batched_tiles: int = 0
@@ -52,15 +44,7 @@ def choose(plan: Plan) -> RowPath:
     channels = Channels.CONTIGUOUS if contiguous else Channels.SCATTERED
     traversal = _traversal(plan, channels)
     batched = _batched_tiles(plan) if traversal is Traversal.CHANNEL_ONLY else 0
-    return RowPath(_move(plan), channels, traversal, batched)
-
-
-def _move(plan: Plan) -> Move:
-    if plan.tiled_dtype.width == 1:
-        return Move.COPY
-    if plan.linear_dtype.width == 4:
-        return Move.WIDEN
-    return Move.SPLIT if plan.op is Op.TESS else Move.JOIN
+    return RowPath(plan.conversion, channels, traversal, batched)
 
 
 def _traversal(plan: Plan, channels: Channels) -> Traversal:

@@ -8,7 +8,8 @@ from tessbed.kernels.a65.engine import Engine, chosen
 from tessbed.kernels.a65.path import RowPath, choose, row_classes
 from tessbed.kernels.binding import Views, bind
 from tessbed.kernels.errors import ContractError
-from tessbed.kernels.plan import Op, Plan
+from tessbed.kernels.operations import Operation
+from tessbed.kernels.plan import Plan
 from tessbed.kernels.plan_check import check_plan
 
 
@@ -22,22 +23,25 @@ class Prepared:
     program: Any = attrs.field(repr=False)
 
 
-def prepare(plan: Plan, op: Op) -> Prepared:
-    """The execution of `plan`, which must be a plan of `op`. Cost and size do not depend on the tensor's size."""
+def prepare(plan: Plan, op: Operation | None = None) -> Prepared:
+    """The execution of `plan`, of `op` where that is given. Cost and size do not depend on the tensor's size.
+
+    ContractError for what is no plan of it, and for a conversion that no engine has rows for.
+    """
     check_plan(plan, op)
-    path, engine = choose(plan), chosen()
+    path, engine = choose(plan), chosen(plan.conversion)
     program = None if plan.empty else engine.compile_plan(plan, row_classes(plan, path))
     return Prepared(plan, path, engine, program)
 
 
-def check_prepared(prepared: object, op: Op) -> Prepared:
+def check_prepared(prepared: object, op: Operation) -> Prepared:
     """`prepared`, if it was prepared for `op`; ContractError otherwise."""
     if not isinstance(prepared, Prepared):
         raise ContractError(
-            "prepared_type", "prepared", f"got {type(prepared).__name__}, wanted what {op.value}.prepare(plan) returns"
+            "prepared_type", "prepared", f"got {type(prepared).__name__}, wanted what {op.name}.prepare(plan) returns"
         )
     if prepared.plan.op is not op:
-        raise ContractError("plan_op", "prepared", f"got a plan of {prepared.plan.op.value}, wanted one of {op.value}")
+        raise ContractError("plan_op", "prepared", f"got a plan of {prepared.plan.op.name}, wanted one of {op.name}")
     return prepared
 
 
@@ -49,5 +53,5 @@ def execute(prepared: Prepared, inputs: Views, outputs: Views) -> None:
     bound = bind((plan.input, plan.output), inputs, outputs)
     if bound is not None:
         source, target = bound
-        tiled, linear = (target, source) if plan.op is Op.TESS else (source, target)
+        tiled, linear = (target, source) if plan.packs else (source, target)
         prepared.engine.run(prepared.program, tiled, linear)

@@ -6,9 +6,9 @@ fault. A valid packet is followed by its geometry in words.
 
 from collections.abc import Iterator, Mapping
 
-from tessbed.kernels.ev74.fields import AXES, DTYPES, FIELDS, OPS, PACKET_BYTES, PORTS, SECTIONS, TILE_FORMATS, Field
+from tessbed.kernels.ev74.fields import AXES, DTYPES, FIELDS, PACKET_BYTES, PORTS, SECTIONS, TILE_FORMATS, Field
 from tessbed.kernels.ev74.packet import PacketFault, read
-from tessbed.kernels.ev74.rules import check_packet, tiled_port
+from tessbed.kernels.ev74.rules import check_packet, operation_of, tiled_port
 
 _BYTES_COLUMN = 3 * 8 - 1
 _NAME_COLUMN = max(len(field.name) for field in FIELDS)
@@ -70,7 +70,7 @@ def _geometry(values: Mapping[str, int]) -> Iterator[str]:
         tiled: f"{DTYPES[values['tiled_dtype']]} in {TILE_FORMATS[values['tile_format']]} tiles",
         1 - tiled: f"{DTYPES[values['linear_dtype']]}, linear",
     }
-    yield f"{OPS[values['op']]} in words"
+    yield f"{operation_of(values).name} in words"
     for index, port in enumerate(PORTS):
         span, alignment = values[f"reloc{index}_required_bytes"], values[f"reloc{index}_alignment"]
         yield f"  {port:8} {kinds[index]}: {span:,} bytes, address a multiple of {alignment}"

@@ -1,19 +1,41 @@
 """From an admitted plan to a relocatable packet, with the device's representability checks."""
 
+from functools import cache
+
+import attrs
+
 from tessbed.kernels.errors import ContractError, NotRepresentable
 from tessbed.kernels.ev74 import fields
 from tessbed.kernels.ev74.packet import Packet, pack
-from tessbed.kernels.plan import Op, Plan
+from tessbed.kernels.operations import Operation
+from tessbed.kernels.plan import Plan
 from tessbed.kernels.plan_check import check_plan
 
 _NUMBERS = {
     table_name: {name: number for number, name in table.items()}
-    for table_name, table in (("op", fields.OPS), ("dtype", fields.DTYPES), ("format", fields.TILE_FORMATS))
+    for table_name, table in (("dtype", fields.DTYPES), ("format", fields.TILE_FORMATS))
 }
 
 
-def encode_plan(plan: Plan, op: Op) -> Packet:
-    """The relocatable packet of `plan`, addresses zero.
+@attrs.frozen(eq=False)
+class Encoder:
+    """The EV74 encoder of one operation."""
+
+    operation: Operation
+
+    def encode_relocatable(self, plan: Plan) -> Packet:
+        """The relocatable packet of a plan of this operation; encoding only, no device work. Errors as encode_plan."""
+        return encode_plan(plan, self.operation)
+
+
+@cache
+def encoder_of(op: Operation) -> Encoder:
+    """The encoder of a row."""
+    return Encoder(op)
+
+
+def encode_plan(plan: Plan, op: Operation | None = None) -> Packet:
+    """The relocatable packet of `plan`, addresses zero; a plan of `op` where that is given.
 
     Raises NotRepresentable where a field can not hold a value, ContractError for what is no plan, a plan of another
     operation or an empty one: an empty tensor submits nothing.
@@ -21,7 +43,7 @@ def encode_plan(plan: Plan, op: Op) -> Packet:
     check_plan(plan, op)
     if plan.empty:
         raise ContractError("plan_empty", "plan.shape", f"got {list(plan.shape)}; an empty tensor submits nothing")
-    values = _header(plan) | _axes(plan) | _outer(plan) | _relocations(plan)
+    values = _header(plan) | _axes(plan) | _outer(plan) | _relocations(plan) | dict(plan.parameters)
     for name, value in values.items():
         if value > fields.BY_NAME[name].limit:
             raise NotRepresentable(name, value, fields.BY_NAME[name].limit)
@@ -32,9 +54,9 @@ def _header(plan: Plan) -> dict[str, int]:
     return {
         "magic": fields.MAGIC,
         "version_major": fields.VERSION_MAJOR,
-        "version_minor": fields.VERSION_MINOR,
+        "version_minor": plan.op.version_minor,
         "packet_bytes": fields.PACKET_BYTES,
-        "op": _NUMBERS["op"][plan.op.value],
+        "op": plan.op.code,
         "tiled_dtype": _NUMBERS["dtype"][plan.tiled_dtype.value],
         "linear_dtype": _NUMBERS["dtype"][plan.linear_dtype.value],
         "tile_format": _NUMBERS["format"][plan.tile_format.value],

@@ -5,9 +5,12 @@ A field's offset is written down and checked against the running sum at import, 
 Enumerations are one-hot: no single flipped bit turns one operation, scalar type or tile format into another.
 """
 
+from collections.abc import Mapping
 from struct import Struct
 
 import attrs
+
+from tessbed.kernels.operations import OPERATIONS, CodeNames
 
 MAGIC = 0x50425354
 VERSION_MAJOR = 1
@@ -16,14 +19,14 @@ PACKET_BYTES = 216
 MAX_RANK = 6
 MAX_OUTER = MAX_RANK - 1
 
-OPS = {1: "tess", 2: "detess", 4: "detesscast"}
+OPS: Mapping[int, str] = CodeNames(OPERATIONS)
 DTYPES = {1: "int8", 2: "bf16", 4: "fp32"}
 TILE_FORMATS = {1: "compact", 2: "pad16", 4: "cblocked"}
 
 PORTS = ("input", "output")
 AXES = "cdhw"
 
-ENUMERATIONS: dict[str, dict[int, str]] = {
+ENUMERATIONS: dict[str, Mapping[int, str]] = {
     "op": OPS,
     "dtype": DTYPES,
     "tile_format": TILE_FORMATS,
@@ -37,6 +40,7 @@ ENUMERATIONS: dict[str, dict[int, str]] = {
 class Field:
     """One packet field: where it stands, what it means, and the values that a valid packet may hold.
 
+    `since_minor` is the first minor version that knows the field: in packets of an older one it is zero.
     `unit` is "elements", "bytes", "hex" (a pattern or an address) or "" (a plain number); `enum` a key of ENUMERATIONS.
     """
 
@@ -48,6 +52,7 @@ class Field:
     high: int = 2**64 - 1
     enum: str = ""
     unit: str = ""
+    since_minor: int = 0
 
     @property
     def end(self) -> int:
@@ -65,7 +70,7 @@ class Field:
         return self.unit == "hex" and not self.limit
 
     @property
-    def names(self) -> dict[int, str]:
+    def names(self) -> Mapping[int, str]:
         """The names of an enumeration's values; empty for a number."""
         return ENUMERATIONS.get(self.enum, {})
 
@@ -99,7 +104,7 @@ _HEADER = (
 )
 
 _OPERATION = (
-    Field(16, 1, "op", "the operation", 1, 4, "op"),
+    Field(16, 1, "op", "the operation", 1, 255, "op"),
     Field(17, 1, "tiled_dtype", "scalar type of the tiled port", 1, 2, "dtype"),
     Field(18, 1, "linear_dtype", "scalar type of the linear port", 1, 4, "dtype"),
     Field(19, 1, "tile_format", "how a tile stores its pixels", 1, 4, "tile_format"),

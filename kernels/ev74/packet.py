@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, LAYOUT, PACKET_BYTES, PORTS, Field
+from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, LAYOUT, PACKET_BYTES, PORTS, VERSION_MAJOR, Field
 
 FAULTS = {
     "size": "the bytes are fewer or more than a packet",
@@ -24,7 +24,7 @@ FAULTS = {
     "unbound": "an address is still zero",
 }
 DEVICE_FAULTS = {
-    "capability": "the firmware image lacks the operation, scalar type or packet version",
+    "capability": "the firmware image lacks the operation, its scalar type or tile format, or the packet version",
     "unmapped": "a span is not mapped into the device's window",
     "read_only": "the output's span may not be written",
 }
@@ -103,6 +103,9 @@ def decode(raw: bytes) -> dict[str, int]:
     if values["crc32"] != wanted:
         raise PacketFault("crc", "crc32", f"got {values['crc32']:#010x}, wanted {wanted:#010x}")
     for field in FIELDS:
+        if field.since_minor > values["version_minor"] and values[field.name]:
+            text = f"got {values[field.name]:#x}, wanted 0: version {VERSION_MAJOR}.{field.since_minor} made the field"
+            raise PacketFault("noncanonical", field.name, text)
         _check(field, values[field.name])
     return values
 

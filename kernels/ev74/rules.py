@@ -11,22 +11,30 @@ from itertools import product
 from math import prod
 
 from tessbed.kernels.dtypes import DType
-from tessbed.kernels.ev74.fields import AXES, BY_NAME, DTYPES, MAX_OUTER, MAX_RANK, OPS, PORTS, TILE_FORMATS
+from tessbed.kernels.ev74.fields import AXES, BY_NAME, DTYPES, FIELDS, MAX_OUTER, MAX_RANK, PORTS, TILE_FORMATS
 from tessbed.kernels.ev74.packet import PacketFault, decode
+from tessbed.kernels.operations import OPERATIONS, Operation, TileFormat
 
 TILE_ALIGNMENT_BYTES = 16
 CHANNEL_BLOCK = 16
 
-DTYPE_PAIRS = {
-    "tess": (("int8", "int8"), ("bf16", "bf16")),
-    "detess": (("int8", "int8"), ("bf16", "bf16")),
-    "detesscast": (("bf16", "bf16"), ("bf16", "fp32")),
-}
-FORMATS = {
-    "tess": ("compact", "pad16"),
-    "detess": ("compact", "pad16"),
-    "detesscast": ("compact", "pad16", "cblocked"),
-}
+
+def operation_of(values: Mapping[str, int]) -> Operation:
+    """The row of the packet's operation. Raises PacketFault where the table has none of that code."""
+    for row in OPERATIONS.values():
+        if row.code == values["op"]:
+            return row
+    raise PacketFault("range", "op", f"got {values['op']:#x}, wanted the code of an operation")
+
+
+def tiled_dtype(values: Mapping[str, int]) -> DType:
+    """The scalar type of the tiled port."""
+    return DType(DTYPES[values["tiled_dtype"]])
+
+
+def linear_dtype(values: Mapping[str, int]) -> DType:
+    """The scalar type of the linear port."""
+    return DType(DTYPES[values["linear_dtype"]])
 
 
 def check_rules(values: Mapping[str, int]) -> None:
@@ -57,7 +65,7 @@ def check_bound(values: Mapping[str, int]) -> None:
 
 def tiled_port(values: Mapping[str, int]) -> int:
     """The number of the port whose storage is tiled, which is also its relocation's: 0 input, 1 output."""
-    return int(OPS[values["op"]] == "tess")
+    return int(operation_of(values).packs)
 
 
 def tiled_bytes(values: Mapping[str, int]) -> int:
@@ -101,24 +109,38 @@ def _linear_axes(values: Mapping[str, int]) -> Iterator[tuple[str, int, int]]:
 
 
 def _operation(values: Mapping[str, int]) -> None:
-    op = OPS[values["op"]]
-    pair = DTYPES[values["tiled_dtype"]], DTYPES[values["linear_dtype"]]
-    if pair not in DTYPE_PAIRS[op]:
-        wanted = " or ".join("/".join(pair) for pair in DTYPE_PAIRS[op])
-        raise PacketFault("geometry", "linear_dtype", f"got {'/'.join(pair)} (tiled/linear), {op} has {wanted}")
+    op, pair = operation_of(values), (tiled_dtype(values), linear_dtype(values))
+    if pair not in [(scalars.tiled, scalars.linear) for scalars in op.scalars]:
+        wanted = " or ".join(f"{scalars.tiled.value}/{scalars.linear.value}" for scalars in op.scalars)
+        got = "/".join(dtype.value for dtype in pair)
+        raise PacketFault("geometry", "linear_dtype", f"got {got} (tiled/linear), {op.name} has {wanted}")
     tile_format = TILE_FORMATS[values["tile_format"]]
-    if tile_format not in FORMATS[op]:
-        raise PacketFault("geometry", "tile_format", f"got {tile_format}, {op} has {' or '.join(FORMATS[op])}")
+    formats = [form.value for form in op.formats]
+    if tile_format not in formats:
+        raise PacketFault("geometry", "tile_format", f"got {tile_format}, {op.name} has {' or '.join(formats)}")
     if tile_format == "cblocked" and values["d_extent"] != 1:
         raise PacketFault("geometry", "d_extent", f"got {values['d_extent']}, wanted 1: channel blocks have no depth")
+    if values["version_minor"] != op.version_minor:
+        text = f"got {values['version_minor']}, wanted {op.version_minor}, with which {op.name} came"
+        raise PacketFault("geometry", "version_minor", text)
+
+
+def _parameters(values: Mapping[str, int]) -> None:
+    """A parameter's field is zero in packets of other operations."""
+    held = [parameter.field for parameter in operation_of(values).parameters]
+    for field in FIELDS:
+        if field.since_minor and not field.reserved and field.name not in held and values[field.name]:
+            text = f"got {values[field.name]:#x}, wanted 0: {operation_of(values).name} has no such parameter"
+            raise PacketFault("noncanonical", field.name, text)
 
 
 def _fill(values: Mapping[str, int]) -> None:
     """The fill is zero where no tile has an INT8 channel to fill."""
     c, tile = values["c_extent"], values["c_tile"]
     padded = any(extent % CHANNEL_BLOCK for _, extent in _parts(c, tile))
-    job = OPS[values["op"]], DTYPES[values["tiled_dtype"]], TILE_FORMATS[values["tile_format"]]
-    if values["channel_fill"] and not (padded and job == ("tess", "int8", "pad16")):
+    filled = TILE_FORMATS[values["tile_format"]] == TileFormat.PAD16.value and tiled_dtype(values) is DType.INT8
+    held = any(parameter.field == "channel_fill" for parameter in operation_of(values).parameters)
+    if values["channel_fill"] and not (padded and filled and held):
         raise PacketFault(
             "noncanonical", "channel_fill", f"got {values['channel_fill']:#04x}, wanted 0: no channel is filled"
         )
@@ -192,4 +214,4 @@ def _addresses(values: Mapping[str, int]) -> None:
         raise PacketFault("overlap", "output_address", f"got {target:#x}, its span intersects the input's {source:#x}")
 
 
-RULES = (_operation, _outer, _tiles, _fill, _strides, _relocations, _addresses)
+RULES = (_operation, _outer, _tiles, _fill, _parameters, _strides, _relocations, _addresses)

@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 
 from tessbed.kernels import (
+    OPERATIONS,
     ChannelStorage,
     Contiguous,
     DType,
@@ -15,9 +16,8 @@ from tessbed.kernels import (
     Strided,
     TensorSpec,
 )
-from tessbed.kernels.ops import detess, detesscast, tess
-
-Request = tess.Request | detess.Request | detesscast.Request
+from tessbed.kernels.operations import TileFormat
+from tessbed.kernels.ops import AnyRequest, requests_of
 
 
 @attrs.frozen
@@ -58,14 +58,15 @@ class BenchCase:
             step += self.pitch * self.linear_dtype.width if axis == self.order[1] else 0
         return tuple(strides[axis] for axis in "hwc")
 
-    def request(self) -> Request:
+    def request(self) -> AnyRequest:
         """The request of this case."""
         linear = TensorSpec(self.shape, self.linear_dtype, Contiguous() if self.dense else Strided(self.strides()))
         tiled = TensorSpec(self.shape, DType(self.dtype), self._layout())
-        if self.op == "tess":
-            filled = self.dtype == "int8" and self.channels == "pad16"
-            return tess.Request([linear], [tiled], tess.Params(0 if filled else None))
-        return (detess if self.op == "detess" else detesscast).Request([tiled], [linear])
+        requests = requests_of(OPERATIONS[self.op])
+        filled = self.dtype == "int8" and self.channels == "pad16"
+        held = [parameter.name for parameter in requests.operation.parameters]
+        params = {"int8_channel_padding": 0} if filled and "int8_channel_padding" in held else {}
+        return requests.request(tiled, linear, requests.Params(**params))
 
     def _layout(self) -> Layout:
         if self.channels == "cblocked":
@@ -78,14 +79,25 @@ class BenchCase:
 
 
 def _all(name: str, dtype: str, *geometry: Any, **options: Any) -> tuple[BenchCase, ...]:
-    """Tess and Detess of one tensor, and DetessCast to FP32 for BF16."""
-    kinds = [("tess", None), ("detess", None)] + ([("detesscast", "fp32")] if dtype == "bf16" else [])
-    return tuple(BenchCase(f"{op} {dtype} {name}", op, dtype, *geometry, to=to, **options) for op, to in kinds)
+    """Every conversion of this tiled scalar type, each by the first operation that does it."""
+    kinds = {
+        (row.packs, pair.conversion): (row.name, None if pair.linear is pair.tiled else pair.linear.value)
+        for row in reversed(OPERATIONS.values())
+        for pair in reversed(row.scalars)
+        if pair.tiled.value == dtype
+    }
+    ops = sorted(kinds.values(), key=lambda kind: tuple(OPERATIONS).index(kind[0]))
+    return tuple(BenchCase(f"{op} {dtype} {name}", op, dtype, *geometry, to=to, **options) for op, to in ops)
 
 
 def _blocks(name: str, shape: tuple[int, int, int], tile: tuple[int, int, int], to: str) -> BenchCase:
-    """DetessCast of channel blocks."""
-    return BenchCase(f"detesscast {name} to {to}", "detesscast", "bf16", shape, tile, "cblocked", "groups16", to)
+    """The first operation that unpacks BF16 channel blocks to this scalar type."""
+    op = next(
+        row.name
+        for row in OPERATIONS.values()
+        if TileFormat.CBLOCKED in row.formats and DType(to) in row.outputs(DType.BF16)
+    )
+    return BenchCase(f"{op} {name} to {to}", op, "bf16", shape, tile, "cblocked", "groups16", to)
 
 
 CHW: dict[str, Any] = {"family": "channel_first", "order": "chw"}

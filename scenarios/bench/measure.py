@@ -3,17 +3,16 @@
 from collections.abc import Callable
 from statistics import median
 from time import perf_counter_ns
-from typing import Any
 
 import attrs
 import numpy as np
 
-from tessbed.kernels.a65 import detess, detesscast, tess
+from tessbed.kernels import OPERATIONS
+from tessbed.kernels.a65.executor import executor_of
 from tessbed.kernels.a65.prepared import Prepared
 from tessbed.scenarios.bench.cases import BenchCase
 from tessbed.scenarios.bench.rivals import Rival, rival, transposers
 
-BACKENDS: dict[str, Any] = {"tess": tess, "detess": detess, "detesscast": detesscast}
 ROUND_NS = 2_000_000
 
 
@@ -44,7 +43,7 @@ class Measurement:
 
 def measure(case: BenchCase, rounds: int) -> Measurement:
     """Runs the contenders of `case`; ArithmeticError where a rival's bytes differ, which would void the comparison."""
-    backend, request = BACKENDS[case.op], case.request()
+    backend, request = executor_of(OPERATIONS[case.op]), case.request()
     prepared = backend.check_inference(request)
     plan = prepared.plan
     times = _interleaved(contenders(case), rounds)
@@ -72,17 +71,16 @@ def measure(case: BenchCase, rounds: int) -> Measurement:
 
 def contenders(case: BenchCase) -> dict[str, Callable[[], None]]:
     """The checked call, the plain copy of the same traffic, and every rival; their results were compared."""
-    prepared: Prepared = BACKENDS[case.op].check_inference(case.request())
+    prepared: Prepared = executor_of(OPERATIONS[case.op]).check_inference(case.request())
     plan = prepared.plan
-    packs = case.op == "tess"
     source, target = _storage(plan.input.required_bytes), _storage(plan.output.required_bytes)
     source[:] = np.arange(source.size, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(24)
-    linear, tiled = (source, target) if packs else (target, source)
+    linear, tiled = (source, target) if plan.packs else (target, source)
     array = np.ndarray(case.shape, case.numpy_dtype(), linear, 0, case.strides())  # pyright: ignore[reportCallIssue, reportArgumentType]
     half = (source.size + target.size) // 2
     copy_from, copy_to = _storage(half), _storage(half)
     copy_from.fill(1)  # pages never written would all be the one zero page, and cost nothing to read
-    backend = BACKENDS[case.op]
+    backend = executor_of(OPERATIONS[case.op])
     found: dict[str, Callable[[], None]] = {
         "call": lambda: backend.execute(prepared, [source], [target]),
         "copy": lambda: np.copyto(copy_to, copy_from),

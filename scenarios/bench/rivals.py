@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from tessbed.kernels import Plan, TileClass
+from tessbed.kernels import ContractError, Plan, TileClass
 from tessbed.scenarios.bench.cases import BenchCase
 
 Transposer = Callable[[np.ndarray, tuple[int, ...]], np.ndarray]
@@ -43,6 +43,9 @@ def transposers() -> dict[str, Transposer]:
     return {"numpy": numpy_transpose} | {name: use for name, use in optional.items() if find_spec(name)}
 
 
+CONVERSIONS = ("copy", "split", "join", "widen")
+"""The conversions that `_pack` and `_unpack` do."""
+
 Rival = Callable[[np.ndarray, np.ndarray], None]
 """(linear array of H, W, C integers, tiled bytes) -> None"""
 
@@ -50,11 +53,14 @@ Rival = Callable[[np.ndarray, np.ndarray], None]
 def rival(case: BenchCase, plan: Plan, transpose: Transposer) -> Rival:
     """The pipeline for `case`: from the linear array into the tiled bytes, or back for the other operations."""
     regions = tuple(_regions(plan))
-    move = _pack if case.op == "tess" else _unpack
+    if plan.conversion not in CONVERSIONS:
+        text = f"got {plan.conversion}, but numpy's pipelines have {', '.join(CONVERSIONS)}"
+        raise ContractError("conversion_unsupported", case.name, text)
+    move = _pack if plan.packs else _unpack
     cblocked = case.channels == "cblocked"
 
     def run(linear: np.ndarray, tiled: np.ndarray) -> None:
-        if case.op == "tess" and case.channels == "pad16":
+        if plan.packs and case.channels == "pad16":
             tiled.fill(0)
         for tiles, where in regions:
             move(linear[where], tiled, tiles, plan.tiled_dtype.width, cblocked, transpose)

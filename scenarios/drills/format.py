@@ -10,19 +10,20 @@ import attrs
 
 from tessbed.kernels import ChannelStorage, Contiguous, DType, Layout, MlaCBlocked, MlaTiled, Strided, TensorSpec
 from tessbed.runtime.coherency import Policy
-from tessbed.scenarios.compose import DEFAULT_PRESET
+from tessbed.scenarios.compose import DEFAULT_PRESET, firmware_choice
 from tessbed.scenarios.keys import (
     CBLOCKED,
-    DTYPES,
     FIRMWARE,
     LINEAR,
-    OPS,
+    OP,
     PER_AXIS,
     TEXT,
     TILED,
     Key,
+    all_dtypes,
     integer,
     listed,
+    one_from,
     one_of,
 )
 from tessbed.scenarios.model import FirmwareChoice
@@ -35,7 +36,7 @@ BYTES = integer(0, 1 << 40)
 NAMES = listed("a list of names", TEXT)
 TENSOR = (
     Key("name", "what the steps call it", TEXT, required=True),
-    Key("dtype", "its scalar type", one_of(*DTYPES, "fp32"), required=True),
+    Key("dtype", "its scalar type", one_from(all_dtypes), required=True),
     Key("shape", "its logical extents", PER_AXIS, required=True),
     Key("tiled", "pixel-major tiles; dense row-major without any layout", table=TILED),
     Key("cblocked", "channel blocks", table=CBLOCKED),
@@ -46,7 +47,7 @@ VIEW = Key("view", "which view", TEXT, required=True)
 BUFFER = Key("buffer", "which buffer", TEXT, required=True)
 TENSOR_NAME = Key("tensor", "which tensor", TEXT, required=True)
 OPERATION = (
-    Key("op", "the operation", one_of(*OPS), required=True),
+    Key("op", "the operation", OP, required=True),
     Key("source", "the view that it reads", TEXT, required=True),
     Key("reads", "the tensor that it takes the source for", TEXT, required=True),
     Key("target", "the view that it writes", TEXT, required=True),
@@ -142,8 +143,10 @@ def compose_drill(source: Source) -> Drill:
         _check_tensors(reader, ("steps", index), step, tensors)
     if reader.problems:
         raise ScenarioError(reader.problems)
-    firmware = {name: tuple(names) for name, names in (values["firmware"] or {}).items() if names is not None}
-    return Drill(values["name"], values["about"], DEFAULT_PRESET, FirmwareChoice(**firmware), tensors, tuple(steps))
+    firmware = firmware_choice(reader, values["firmware"] or {})
+    if reader.problems:
+        raise ScenarioError(reader.problems)
+    return Drill(values["name"], values["about"], DEFAULT_PRESET, firmware, tensors, tuple(steps))
 
 
 def _steps(reader: Reader, given: Any) -> list[Step]:

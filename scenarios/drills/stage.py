@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tessbed.kernels import BindingError, ContractError, Op, Plan, TensorSpec
+from tessbed.kernels import BindingError, ContractError, Op, Operation, Plan, TensorSpec
 from tessbed.runtime import CapabilityError, HeapExhausted, Job, JobFault, LifetimeError, Runtime, SubmitError, View
 from tessbed.runtime.buffers import Buffer
 from tessbed.runtime.clients import Client
@@ -73,7 +73,7 @@ class Asked:
     """A job and what was asked for: the operation, its tensors and views, and the bytes that its source held."""
 
     job: Job
-    op: Op
+    op: Operation
     writes: str
     target: View
     source_holds: str | None
@@ -186,7 +186,7 @@ class Stage:
         if asked.source_holds is None:
             raise Wrong("wrong_bytes", "nobody knows what the source holds")
         truth, wanted = self.drill.tensors[asked.source_holds], self.drill.tensors[asked.writes]
-        if asked.op is Op.TESS:
+        if asked.op.packs:
             case = oracle_case(geometry_of(asked.op, wanted, truth))
         else:
             linear = wanted if wanted.shape == truth.shape else TensorSpec(truth.shape, truth.dtype)
@@ -250,8 +250,9 @@ class Stage:
 
     def _geometry(self, op: str, reads: str, writes: str) -> Geometry:
         source, target = self.drill.tensors[reads], self.drill.tensors[writes]
-        tiled, linear = (target, source) if op == Op.TESS.value else (source, target)
-        return geometry_of(Op(op), tiled, linear)
+        row = Op(op)
+        tiled, linear = (target, source) if row.packs else (source, target)
+        return geometry_of(row, tiled, linear)
 
 
 DOINGS: dict[str, Callable[[Stage, dict[str, Any]], str]] = {

@@ -76,7 +76,7 @@ class Bench:
         lent[: source.size] = source
         second, taken = self._map(first + lent.size, self.expected.size)
         self.output = taken[: self.expected.size]
-        self.packet = encode_plan(plan, plan.op).bind(first, second).raw
+        self.packet = encode_plan(plan).bind(first, second).raw
 
     def run(self, choose: Choose, checker: Checker | None = None, *, recording: bool = False) -> Ran:
         """Run the case in the order that `choose` makes of it. Without a checker, only bytes are judged.

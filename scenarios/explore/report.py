@@ -127,4 +127,4 @@ def case_words(case: Case) -> str:
     linear = f" strides {list(strides)}" if strides is not None else ""
     workers = f"{case.workers} worker{'s' * (case.workers != 1)}"
     granule = f"granule {case.spec.write_granule_bytes}{' with byte strobes' * case.spec.byte_strobes}"
-    return f"{geometry.op.value} {scalars} {list(geometry.shape)} {tiles}{linear}, {workers}, {granule}"
+    return f"{geometry.op.name} {scalars} {list(geometry.shape)} {tiles}{linear}, {workers}, {granule}"

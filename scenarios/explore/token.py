@@ -39,7 +39,7 @@ def _case(case: Case) -> dict[str, Any]:
     geometry = case.geometry
     strided = list(geometry.linear.strides) if isinstance(geometry.linear, Strided) else None
     return {
-        "op": geometry.op.value,
+        "op": geometry.op.name,
         "dtype": geometry.dtype.value,
         "shape": list(geometry.shape),
         "tiled": _tiled(geometry.tiled),

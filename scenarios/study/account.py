@@ -148,7 +148,7 @@ class _Walk:
 
 def tile_class(geometry: Geometry, band: Band) -> str:
     """Which boundary tiles a band touches: "full", or the axes along which a tile of it is partial, as "edge HW"."""
-    packs = geometry.op == "tess"
+    packs = geometry.packs
     base = geometry.output_address if packs else geometry.input_address
     ends = (band.chain or band.reads) if packs else (band.reads or band.chain)
     edges = {edge for descriptor in (ends[0], ends[-1]) for edge in _edges(geometry, descriptor.address - base)}

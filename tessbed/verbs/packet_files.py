@@ -89,4 +89,4 @@ def job_packet(job: "Job") -> "Packet":
     """The job's relocatable packet."""
     from tessbed.kernels.ev74.encode import encode_plan
 
-    return encode_plan(job.plan, job.plan.op)
+    return encode_plan(job.plan)

@@ -4,7 +4,6 @@ A backend is one function and one line of `BACKENDS`; every test of this folder 
 """
 
 from collections.abc import Callable
-from types import ModuleType
 
 import numpy as np
 
@@ -12,30 +11,30 @@ from tessbed.kernels import Plan
 from tessbed.kernels.a65 import detess as a65_detess
 from tessbed.kernels.a65 import detesscast as a65_detesscast
 from tessbed.kernels.a65 import tess as a65_tess
-from tessbed.kernels.ops import detess, detesscast, tess
+from tessbed.kernels.a65.executor import Executor
+from tessbed.kernels.ops import AnyRequest, OperationRequests, detess, detesscast, tess
 from tessbed.scenarios import backends
 from tessbed.sim.spec import DeviceSpec
-from tests.requests import Request
 
-Run = Callable[[Request, bytes, int], bytes]
+Run = Callable[[AnyRequest, bytes, int], bytes]
 
 GUARD_BYTES = 64
 GUARD = 0x5A
 
-_OPS: dict[type, ModuleType] = {tess.Request: tess, detess.Request: detess, detesscast.Request: detesscast}
-_A65: dict[type, ModuleType] = {
+_OPS: dict[type, OperationRequests] = {tess.Request: tess, detess.Request: detess, detesscast.Request: detesscast}
+_A65: dict[type, Executor] = {
     tess.Request: a65_tess,
     detess.Request: a65_detess,
     detesscast.Request: a65_detesscast,
 }
 
 
-def plan_of(request: Request) -> Plan:
+def plan_of(request: AnyRequest) -> Plan:
     """The admitted plan."""
     return _OPS[type(request)].check_inference(request)
 
 
-def run_a65(request: Request, source: bytes, prefill: int) -> bytes:
+def run_a65(request: AnyRequest, source: bytes, prefill: int) -> bytes:
     """Exact-capacity views between guard bytes, the source read-only: a stray access of either side shows."""
     backend, plan = _A65[type(request)], plan_of(request)
     assert len(source) == plan.input.required_bytes
@@ -63,7 +62,7 @@ def assert_guards_stand(storage: np.ndarray) -> None:
     assert (storage[-GUARD_BYTES:] == GUARD).all()
 
 
-def run_ev74(request: Request, source: bytes, prefill: int) -> bytes:
+def run_ev74(request: AnyRequest, source: bytes, prefill: int) -> bytes:
     """A fresh default device: packet, runtime, firmware, DMA."""
     return on_ev74(plan_of(request), source, prefill, DeviceSpec()).output.tobytes()
 

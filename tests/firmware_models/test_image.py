@@ -37,13 +37,13 @@ def test_handles_are_cached_apart_for_each_dtype() -> None:
 def test_the_worker_is_picked_once_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     """One job asks its kernel once, for all its workers; the tensor's shape does not choose it."""
     made: list[tuple[int, ...]] = []
-    original = SITES["tess"]
+    original = SITES[True]
 
     def counting(geometry: Any, spec: Any, workers: int) -> Any:
         made.append(geometry.grid)
         return original(geometry, spec, workers)
 
-    monkeypatch.setitem(SITES, "tess", counting)  # type: ignore[arg-type]
+    monkeypatch.setitem(SITES, True, counting)  # type: ignore[arg-type]
     image = FirmwareImage.full()
     launch(TESS_BF16, {"workers": 16}, firmware=image)
     launch(Geometry("tess", (5, 3), "bf16", (-1, -1, 0, 1), (1, 1, 2, 2)), firmware=image)
@@ -127,7 +127,8 @@ def test_geometry_is_all_that_the_firmware_knows() -> None:
     """What the entry reads from the packet is geometry, addresses and fill; no name is in it."""
     known = set(type(device_geometry(TESS_INT8)).__attrs_attrs__)
     assert {field.name for field in known} == {
-        "op", "tile_format", "tiled_dtype", "linear_dtype", "fill", "axes", "outer",
+        "op", "packs", "conversion", "parameters",
+        "tile_format", "tiled_dtype", "linear_dtype", "fill", "axes", "outer",
         "input_address", "output_address", "input_bytes", "output_bytes",
     }  # fmt: skip
 

@@ -112,7 +112,7 @@ def test_sites_with_equal_keys_make_equal_bands() -> None:
             geometry, spec, workers = packet_geometry(asked, rng), device(rng), rng.choice([1, 3, 4])
             known: dict[Any, Any] = {}
             for worker in range(workers):
-                for site in image.SITES[geometry.op](geometry, spec, workers)(worker):
+                for site in image.SITES[geometry.packs](geometry, spec, workers)(worker):
                     several += site.key in known
                     assert made(site) == known.setdefault(site.key, made(site))
     assert several > 10_000
@@ -132,7 +132,7 @@ def test_moulds_make_what_each_site_would_make(likes, monkeypatch) -> None:
         if 0 not in asked.shape:
             rng = random.Random(number)
             geometry, spec, workers = packet_geometry(asked, rng), device(rng), rng.choice([1, 3, 4])
-            sites = image.SITES[geometry.op](geometry, spec, workers)
+            sites = image.SITES[geometry.packs](geometry, spec, workers)
             for worker in range(workers):
                 anew = list(program_of(sites)(worker))
                 with monkeypatch.context() as patch:

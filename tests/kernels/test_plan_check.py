@@ -2,14 +2,14 @@
 
 import pickle
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import attrs
 import pytest
 
-from tessbed.kernels import ContractError, DType, Plan
-from tessbed.kernels.plan import MappedAxis, Op, OuterAxis, PortPlan, TileFormat
+from tessbed.kernels import ContractError, DType, Plan, a65, ev74, ops
+from tessbed.kernels.operations import Op, TileFormat
+from tessbed.kernels.plan import MappedAxis, OuterAxis, PortPlan
 from tests.geometries import name_of, random_geometries
 from tests.oracle import Geometry
 from tests.requests import request_of
@@ -29,15 +29,15 @@ WRONG: tuple[Any, ...] = (-1, 0, 1, 2**31, 2**63, 2**80, 1.5, True, None, "x", (
 
 def plan_of(geometry: Geometry) -> Plan:
     """What admission makes of a geometry."""
-    return import_module(f"tessbed.kernels.ops.{geometry.op}").check_inference(request_of(geometry))
+    return getattr(ops, geometry.op).check_inference(request_of(geometry))
 
 
 def is_refused(plan: Plan, op: str) -> bool:
     """Whether both backends refuse `plan`, by the documented error."""
     refusals = 0
-    for module, function in ((f"a65.{op}", "prepare"), (f"ev74.{op}", "encode_relocatable")):
+    for function in (getattr(a65, op).prepare, getattr(ev74, op).encode_relocatable):
         try:
-            getattr(import_module(f"tessbed.kernels.{module}"), function)(plan)
+            function(plan)
         except ContractError as error:
             refusals += error.code != "plan_empty"
     return refusals == 2
@@ -101,19 +101,19 @@ def test_all_fields_changed_at_once() -> None:
 def test_copies_are_as_good(copy) -> None:
     """An unchanged copy of any plan is proved, prepared and encoded as the plan is."""
     for geometry in random_geometries(200, 11):
-        plan, backend = plan_of(geometry), import_module(f"tessbed.kernels.a65.{geometry.op}")
+        plan, backend = plan_of(geometry), getattr(a65, geometry.op)
         copied = copy(plan)
         assert copied == plan
         assert backend.prepare(copied).program == backend.prepare(plan).program, name_of(geometry)
         if not plan.empty:
-            encode = import_module(f"tessbed.kernels.ev74.{geometry.op}").encode_relocatable
+            encode = getattr(ev74, geometry.op).encode_relocatable
             assert encode(copied).raw == encode(plan).raw
 
 
 def test_proof_is_made_once() -> None:
     """A copy that was proved is not proved again, and a changed copy of it is."""
     plan = attrs.evolve(plan_of(GEOMETRIES["detess"]))
-    prepare = import_module("tessbed.kernels.a65.detess").prepare
+    prepare = a65.detess.prepare
     assert not plan.admitted
     prepare(plan)
     assert plan.admitted

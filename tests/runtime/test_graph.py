@@ -125,7 +125,8 @@ def test_registration_names_what_the_image_lacks() -> None:
         "operation: the job needs detesscast, the image holds detess",
     )
     assert caught.value.needed == (
-        "tess bf16 packet version 1.0, detess bf16 packet version 1.0, detesscast bf16 packet version 1.0"
+        "tess bf16 pad16 packet version 1.0, detess bf16 pad16 packet version 1.0, "
+        "detesscast bf16 pad16 packet version 1.0"
     )
     assert runtime.allocator.leaks == ()
     assert chain(*MIXES["all on the CPU"]).needs == ()

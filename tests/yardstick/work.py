@@ -56,7 +56,7 @@ def uniform(bands: int, reads: int = 8) -> Work:
         at = number * band_bytes
         gathers = [Descriptor(INPUT + at + 1024 * i, 1024 * i, 8, 128, 128, 128) for i in range(reads)]
         drain = [Descriptor(output + at, slot, 1, band_bytes, 0, 0)]
-        step = Move((band_bytes,), 0, (1,), slot, (1,), ((0, 0),))
+        step = Move((band_bytes,), 0, (1,), slot, (1,), (0,), (0,), "copy")
         return Band(gathers, [step], 400, drain, Footprint(output + at, output + at + band_bytes, 0, band_bytes))
 
     programs = [[band(w * bands + k, band_bytes * (1 + k % 2)) for k in range(bands)] for w in range(4)]
@@ -75,7 +75,7 @@ def single_rows(rows: int) -> Work:
         at = output + number * 64 * pitch + 20
         drain = [Descriptor(at + i * pitch, slot + i * row_bytes, 1, row_bytes, 0, 0) for i in range(64)]
         gather = [Descriptor(INPUT, 0, 1, 64 * row_bytes, 0, 0)]
-        step = Move((64 * row_bytes,), 0, (1,), slot, (1,), ((0, 0),))
+        step = Move((64 * row_bytes,), 0, (1,), slot, (1,), (0,), (0,), "copy")
         return Band(gather, [step], 400, drain, Footprint(at, at + 63 * pitch + row_bytes, 0, 64 * pitch))
 
     programs = [[band(w * chains + k, 8192 * (1 + k % 2)) for k in range(chains)] for w in range(4)]

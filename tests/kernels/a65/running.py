@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from random import Random
-from types import ModuleType
 
 import numpy as np
 
+from tessbed.kernels import OPERATIONS
 from tessbed.kernels.a65 import engine, native_rows
+from tessbed.kernels.a65.executor import Executor, executor_of
 from tests.geometries import name_of
 from tests.oracle import PREFILL, Geometry, expected_output, input_bytes
 from tests.requests import request_of
@@ -50,9 +51,9 @@ def using(name: str, stream_bytes: int | None = None) -> Iterator[None]:
             os.environ[engine.VARIABLE] = before
 
 
-def backend_of(op: str) -> ModuleType:
-    """The A65 module of an operation."""
-    return import_module(f"tessbed.kernels.a65.{op}")
+def backend_of(op: str) -> Executor:
+    """The A65 executor of an operation."""
+    return executor_of(OPERATIONS[op])
 
 
 def guarded(count: int, phase: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tessbed.kernels.a65.path import Channels, Move, RowPath, Traversal
+from tessbed.kernels.a65.path import Channels, RowPath, Traversal
 from tests.kernels.a65.running import assert_right, backend_of, engines, using
 from tests.oracle import Geometry
 from tests.requests import request_of
@@ -20,57 +20,57 @@ def vector(channels: int, tile: int, pad16: bool = False, **options) -> Geometry
 
 
 PATHS = {
-    "tess int8": (Geometry("tess", (4, 4, 16), "int8", HWC, (1, 2, 2, 16)), RowPath(Move.COPY, CONTIGUOUS, GENERAL)),
-    "tess bf16": (Geometry("tess", (4, 4, 16), "bf16", HWC, (1, 2, 2, 16)), RowPath(Move.SPLIT, CONTIGUOUS, GENERAL)),
+    "tess int8": (Geometry("tess", (4, 4, 16), "int8", HWC, (1, 2, 2, 16)), RowPath("copy", CONTIGUOUS, GENERAL)),
+    "tess bf16": (Geometry("tess", (4, 4, 16), "bf16", HWC, (1, 2, 2, 16)), RowPath("split", CONTIGUOUS, GENERAL)),
     "detess bf16": (
         Geometry("detess", (4, 4, 16), "bf16", HWC, (1, 2, 2, 16)),
-        RowPath(Move.JOIN, CONTIGUOUS, GENERAL),
+        RowPath("join", CONTIGUOUS, GENERAL),
     ),
     "detesscast fp32": (
         Geometry("detesscast", (4, 4, 16), "bf16", HWC, (1, 2, 2, 16), to="fp32"),
-        RowPath(Move.WIDEN, CONTIGUOUS, GENERAL),
+        RowPath("widen", CONTIGUOUS, GENERAL),
     ),
     "scattered channels": (
         Geometry("detess", (4, 4, 16), "int8", (-1, 1, 2, 0), (1, 2, 2, 4)),
-        RowPath(Move.COPY, SCATTERED, GENERAL),
+        RowPath("copy", SCATTERED, GENERAL),
     ),
     "one channel is contiguous anywhere": (
         Geometry("tess", (4, 4, 1), "bf16", HWC, (1, 2, 2, 1), strides_bytes=(8, 2, 64)),
-        RowPath(Move.SPLIT, CONTIGUOUS, GENERAL),
+        RowPath("split", CONTIGUOUS, GENERAL),
     ),
     "pitched rows stay contiguous": (
         Geometry("tess", (4, 4, 16), "bf16", HWC, (1, 2, 2, 16), strides_bytes=(256, 64, 2)),
-        RowPath(Move.SPLIT, CONTIGUOUS, GENERAL),
+        RowPath("split", CONTIGUOUS, GENERAL),
     ),
     "channel blocks": (
         Geometry("detesscast", (1, 1, 48), "bf16", cblocked=(1, 1, 16), to="fp32"),
-        RowPath(Move.WIDEN, CONTIGUOUS, GENERAL),
+        RowPath("widen", CONTIGUOUS, GENERAL),
     ),
-    "empty": (vector(0, 16), RowPath(Move.JOIN, CONTIGUOUS, EMPTY)),
-    "one tile": (vector(16, 16), RowPath(Move.JOIN, CONTIGUOUS, CHANNEL_ONLY)),
-    "two tiles, one before the final": (vector(32, 16), RowPath(Move.JOIN, CONTIGUOUS, CHANNEL_ONLY)),
-    "three full tiles, the final apart": (vector(48, 16), RowPath(Move.JOIN, CONTIGUOUS, CHANNEL_ONLY, 2)),
-    "two full tiles and a tail": (vector(35, 16), RowPath(Move.JOIN, CONTIGUOUS, CHANNEL_ONLY, 2)),
-    "alignment gaps forbid a batch": (vector(35, 12), RowPath(Move.JOIN, CONTIGUOUS, CHANNEL_ONLY)),
-    "padding makes gaps go away": (vector(35, 12, True), RowPath(Move.JOIN, CONTIGUOUS, CHANNEL_ONLY, 2)),
+    "empty": (vector(0, 16), RowPath("join", CONTIGUOUS, EMPTY)),
+    "one tile": (vector(16, 16), RowPath("join", CONTIGUOUS, CHANNEL_ONLY)),
+    "two tiles, one before the final": (vector(32, 16), RowPath("join", CONTIGUOUS, CHANNEL_ONLY)),
+    "three full tiles, the final apart": (vector(48, 16), RowPath("join", CONTIGUOUS, CHANNEL_ONLY, 2)),
+    "two full tiles and a tail": (vector(35, 16), RowPath("join", CONTIGUOUS, CHANNEL_ONLY, 2)),
+    "alignment gaps forbid a batch": (vector(35, 12), RowPath("join", CONTIGUOUS, CHANNEL_ONLY)),
+    "padding makes gaps go away": (vector(35, 12, True), RowPath("join", CONTIGUOUS, CHANNEL_ONLY, 2)),
     "int8 tiles of 16": (
         vector(50, 16, op="detess", dtype="int8", to=None),
-        RowPath(Move.COPY, CONTIGUOUS, CHANNEL_ONLY, 3),
+        RowPath("copy", CONTIGUOUS, CHANNEL_ONLY, 3),
     ),
     "int8 tiles of 8 have gaps": (
         vector(50, 8, op="detess", dtype="int8", to=None),
-        RowPath(Move.COPY, CONTIGUOUS, CHANNEL_ONLY),
+        RowPath("copy", CONTIGUOUS, CHANNEL_ONLY),
     ),
-    "bf16 tiles of 8 have none": (vector(50, 8), RowPath(Move.JOIN, CONTIGUOUS, CHANNEL_ONLY, 6)),
-    "two outer slices": (vector(48, 16, shape=(2, 48), axes=(-1, -1, -1, 1)), RowPath(Move.JOIN, CONTIGUOUS, GENERAL)),
+    "bf16 tiles of 8 have none": (vector(50, 8), RowPath("join", CONTIGUOUS, CHANNEL_ONLY, 6)),
+    "two outer slices": (vector(48, 16, shape=(2, 48), axes=(-1, -1, -1, 1)), RowPath("join", CONTIGUOUS, GENERAL)),
     "a unit outer slice": (
         vector(48, 16, shape=(1, 48), axes=(-1, -1, -1, 1)),
-        RowPath(Move.JOIN, CONTIGUOUS, CHANNEL_ONLY, 2),
+        RowPath("join", CONTIGUOUS, CHANNEL_ONLY, 2),
     ),
-    "two pixels": (vector(48, 16, shape=(2, 48)), RowPath(Move.JOIN, CONTIGUOUS, GENERAL)),
+    "two pixels": (vector(48, 16, shape=(2, 48)), RowPath("join", CONTIGUOUS, GENERAL)),
     "scattered channel-only": (
         vector(48, 16, strides_bytes=(2, 4)),
-        RowPath(Move.JOIN, SCATTERED, GENERAL),
+        RowPath("join", SCATTERED, GENERAL),
     ),
 }
 

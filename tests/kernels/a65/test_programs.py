@@ -14,9 +14,10 @@ from tests.kernels.a65.running import using
 pytestmark = pytest.mark.skipif(bool(native_rows.missing), reason="needs the native rows")
 
 SHAPE = (2, 5, 7)
-PACKS, CBLOCKED, TILED_WIDTH, WIDTH, OUTER, C_PARTS, C_STRIDE, TILED_BYTES, LINEAR_BYTES = 0, 1, 2, 3, 5, 6, 10, 14, 15
-COUNT, EXTENT, OFFSET, STEP = 16, 20, 24, 25
-LINEAR_OFFSET, STORED, SPAN = 29, 34, 35
+CONVERSION, PACKS, CBLOCKED, TILED_WIDTH, WIDTH, OUTER = 0, 1, 2, 3, 4, 6
+C_PARTS, C_STRIDE, TILED_BYTES, LINEAR_BYTES = 7, 11, 15, 16
+COUNT, EXTENT, OFFSET, STEP = 17, 21, 25, 26
+LINEAR_OFFSET, STORED, SPAN = 30, 35, 36
 
 
 def request(*strides: int) -> detess.Request:
@@ -31,7 +32,7 @@ def program(changes: dict[int, int] | None = None) -> bytes:
     with using("native"):
         raw = a65_detess.check_inference(request()).program
     numbers = list(struct.unpack(f"={len(raw) // 8}q", raw))
-    assert numbers[:6] == [0, 0, 2, 2, 0, 0]
+    assert numbers[:7] == [3, 0, 0, 2, 2, 0, 0]
     assert numbers[COUNT:] == [1, 1, 1, 1, 7, 1, 2, 5, 0, 144, 144, 144, 144, 0, 14, 0, 140, 70, 7, 144]
     for at, value in (changes or {}).items():
         numbers[at] = value
@@ -39,6 +40,11 @@ def program(changes: dict[int, int] | None = None) -> bytes:
 
 
 FLAWS = {
+    "unknown conversion": ({CONVERSION: 5}, "conversion is unknown"),
+    "no conversion": ({CONVERSION: 0}, "conversion is unknown"),
+    "a conversion of the other direction": ({CONVERSION: 2}, "no operation"),
+    "a conversion of other widths": ({CONVERSION: 4}, "no operation"),
+    "a wider output than its conversion makes": ({WIDTH: 4}, "no operation"),
     "direction": ({PACKS: 2}, "no operation"),
     "packed blocks": ({PACKS: 1, CBLOCKED: 1}, "no operation"),
     "tiled width": ({TILED_WIDTH: 4}, "no operation"),

@@ -4,9 +4,9 @@ from itertools import combinations
 
 import pytest
 
-from tessbed.kernels import ChannelStorage
+from tessbed.kernels import ChannelStorage, Op
 from tessbed.kernels.ev74.fields import DTYPES, ENUMERATIONS, FIELDS, OPS, PACKET_BYTES, TILE_FORMATS, Field
-from tessbed.kernels.plan import Op, TileFormat
+from tessbed.kernels.operations import TileFormat
 from tests.oracle import WIDTHS
 
 

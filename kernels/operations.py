@@ -1,0 +1,262 @@
+"""The operations: one row each, of data alone, from which every room takes what it has to know of an operation.
+
+Packet codes and rules, admission, scenario keys, documentation, the array functions and the command line walk this
+table. A row says in which direction an operation goes, which pairs of scalar types it has and the conversion of each,
+which tile formats, and which parameters; nothing of that is asked of an operation's name, or inferred from widths. What
+an operation has to say beyond a row (how its parameters are judged) is a function in `kernels.ops.parameters`; what
+moves the values is an entry for the conversion in the tables of the rooms (`kernels.conversions`).
+Source: the "Contract" sections of the three documents.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+
+import attrs
+
+from tessbed.kernels.conversions import CONVERSIONS
+from tessbed.kernels.dtypes import DType
+from tessbed.kernels.errors import ContractError
+
+
+class TileFormat(Enum):
+    """How a tile stores its pixels."""
+
+    COMPACT = "compact"
+    PAD16 = "pad16"
+    CBLOCKED = "cblocked"
+
+
+@attrs.frozen
+class Scalars:
+    """One admitted pair of scalar types, and the name of what turns one into the other."""
+
+    tiled: DType
+    linear: DType
+    conversion: str
+
+
+@attrs.frozen
+class Refusal:
+    """A scalar type that belongs to another operation: the code and the words of its refusal."""
+
+    dtype: DType
+    code: str
+    text: str
+
+
+@attrs.frozen
+class Parameter:
+    """A value that an operation's Params hold: a whole number from `low` to `high`, one of `choices`, or a real number.
+
+    `name` is its name in Params and in a scenario, there as a key of the table `group` if that is given; `argument` is
+    its name in the array functions. `fits` says which jobs may have one, `does` what only such operations do. `field`
+    is the packet field that carries it, as a whole number.
+    """
+
+    name: str
+    argument: str
+    meaning: str
+    fits: str
+    does: str
+    field: str
+    low: int = 0
+    high: int = 0
+    choices: tuple[str, ...] = ()
+    real: bool = False
+    group: str = ""
+
+
+@attrs.frozen
+class Operation:
+    """One operation. `title` is its name in sentences, `code` its one-hot number in packets.
+
+    `packs` says that the tiled side is the output. `remedies` are what to do about the scalar type of the input and of
+    the output, `refusals` the scalar types that are told apart from others. With `strict_zero_strides` a stride of 0
+    needs an extent of exactly 1 (DetessCast's rule), else of at most 1. `version_minor` is the lowest minor version of
+    packets that knows the operation.
+    """
+
+    name: str
+    title: str
+    code: int
+    packs: bool
+    scalars: tuple[Scalars, ...]
+    formats: tuple[TileFormat, ...]
+    remedies: tuple[str, str]
+    refusals: tuple[Refusal, ...] = ()
+    strict_zero_strides: bool = False
+    parameters: tuple[Parameter, ...] = ()
+    version_minor: int = 0
+
+    @property
+    def value(self) -> str:
+        """The name, as a member of an enumeration gives it."""
+        return self.name
+
+    @property
+    def tiled_dtypes(self) -> tuple[DType, ...]:
+        """The scalar types of the tiled side."""
+        return tuple(dict.fromkeys(pair.tiled for pair in self.scalars))
+
+    @property
+    def linear_dtypes(self) -> tuple[DType, ...]:
+        """The scalar types of the linear side."""
+        return tuple(dict.fromkeys(pair.linear for pair in self.scalars))
+
+    @property
+    def inputs(self) -> tuple[DType, ...]:
+        """The scalar types that the operation reads."""
+        return self.linear_dtypes if self.packs else self.tiled_dtypes
+
+    def outputs(self, source: DType | None = None) -> tuple[DType, ...]:
+        """The scalar types that the operation makes of `source`, of any input where None."""
+        ports = [(pair.linear, pair.tiled) if self.packs else (pair.tiled, pair.linear) for pair in self.scalars]
+        return tuple(dict.fromkeys(target for read, target in ports if source in (None, read)))
+
+    @property
+    def chooses_output(self) -> bool:
+        """Whether an input type leaves the caller a choice of the output's."""
+        return any(len(self.outputs(source)) > 1 for source in self.inputs)
+
+    def conversion(self, tiled: DType, linear: DType) -> str:
+        """The conversion of a pair of scalar types; ContractError for a pair that the row does not have."""
+        for pair in self.scalars:
+            if pair.tiled is tiled and pair.linear is linear:
+                return pair.conversion
+        pairs = " or ".join(f"{pair.tiled.value}/{pair.linear.value}" for pair in self.scalars)
+        text = f"got {tiled.value}/{linear.value} (tiled/linear), {self.name} has {pairs}"
+        raise ContractError("dtype_pair", "plan.linear_dtype", text)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy or a pickle of a row is the row of that name: there is one of each."""
+        return operation, (self.name,)
+
+
+_TESS_MOVES = "Tess moves INT8 and BF16 only; cast or quantize first"
+_DETESS_MOVES = "Detess moves INT8 and BF16 only; DetessCast widens BF16"
+
+TESS = Operation(
+    name="tess",
+    title="Tess",
+    code=1,
+    packs=True,
+    scalars=(Scalars(DType.INT8, DType.INT8, "copy"), Scalars(DType.BF16, DType.BF16, "split")),
+    formats=(TileFormat.COMPACT, TileFormat.PAD16),
+    remedies=(_TESS_MOVES, _TESS_MOVES),
+    parameters=(
+        Parameter(
+            name="int8_channel_padding",
+            argument="fill",
+            meaning="byte of padded channels",
+            fits="tess on int8 with pad16, required there",
+            does="writes padding",
+            field="channel_fill",
+            low=-128,
+            high=127,
+        ),
+    ),
+)
+DETESS = Operation(
+    name="detess",
+    title="Detess",
+    code=2,
+    packs=False,
+    scalars=(Scalars(DType.INT8, DType.INT8, "copy"), Scalars(DType.BF16, DType.BF16, "join")),
+    formats=(TileFormat.COMPACT, TileFormat.PAD16),
+    remedies=(_DETESS_MOVES, _DETESS_MOVES),
+)
+DETESSCAST = Operation(
+    name="detesscast",
+    title="DetessCast",
+    code=4,
+    packs=False,
+    scalars=(Scalars(DType.BF16, DType.FP32, "widen"), Scalars(DType.BF16, DType.BF16, "join")),
+    formats=(TileFormat.COMPACT, TileFormat.PAD16, TileFormat.CBLOCKED),
+    remedies=("DetessCast reads BF16 only", "DetessCast widens to FP32 or keeps BF16; FP16 is not supported"),
+    refusals=tuple(
+        Refusal(dtype, "quantized", "quantized MLA output belongs to DetessDequant, not to DetessCast")
+        for dtype in (DType.INT8, DType.UINT8, DType.INT16, DType.INT32)
+    ),
+    strict_zero_strides=True,
+)
+
+OPERATIONS: dict[str, Operation] = {row.name: row for row in (TESS, DETESS, DETESSCAST)}
+
+
+def names_where(holds: Callable[[Operation], bool]) -> str:
+    """The operations whose rows say so, as a list with `or`."""
+    return " or ".join(row.name for row in OPERATIONS.values() if holds(row))
+
+
+def operation(name: str) -> Operation:
+    """The row of that name; ContractError where the table has none."""
+    row = OPERATIONS.get(name) if isinstance(name, str) else None
+    if row is None:
+        raise ContractError("op_unknown", "op", f"got {name!r}, wanted one of {', '.join(OPERATIONS)}")
+    return row
+
+
+@contextmanager
+def registered(row: Operation) -> Iterator[Operation]:
+    """Adds a row for the time of a `with`; ContractError for one that the table can not hold.
+
+    Entries for its conversions belong into the tables of the rooms, which are plain dicts.
+    """
+    _check(row)
+    OPERATIONS[row.name] = row
+    try:
+        yield row
+    finally:
+        del OPERATIONS[row.name]
+
+
+def _check(row: Operation) -> None:
+    where = f"operation {row.name}"
+    if row.name in OPERATIONS or not row.name.isidentifier():
+        raise ContractError("op_name", where, f"got {row.name!r}, wanted a new name that Python can spell")
+    if row.code.bit_count() != 1 or row.code > 0xFF or any(row.code == other.code for other in OPERATIONS.values()):
+        raise ContractError("op_code", where, f"got {row.code}, wanted an unused power of two up to 128")
+    for pair in row.scalars:
+        if pair.conversion not in CONVERSIONS:
+            text = f"got {pair.conversion!r}, wanted one of {', '.join(CONVERSIONS)}; add it to kernels.conversions"
+            raise ContractError("conversion_unknown", where, text)
+
+
+class OperationNames:
+    """The rows as an enumeration gives its members: `Op("tess")`, `Op.TESS`, `for op in Op`."""
+
+    def __call__(self, name: str) -> Operation:
+        """The row of that name; ValueError where there is none."""
+        return operation(name)
+
+    def __getattr__(self, name: str) -> Operation:
+        row = OPERATIONS.get(name.lower())
+        if row is None or not name.isupper():
+            raise AttributeError(f"no operation {name}, there are {', '.join(map(str.upper, OPERATIONS))}")
+        return row
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(tuple(OPERATIONS.values()))
+
+
+Op = OperationNames()
+
+
+@attrs.frozen(eq=False)
+class CodeNames(Mapping[int, str]):
+    """The names of the operations by their packet codes, as the table has them at the time of asking."""
+
+    rows: Mapping[str, Operation]
+
+    def __getitem__(self, code: int) -> str:
+        for row in self.rows.values():
+            if row.code == code:
+                return row.name
+        raise KeyError(code)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([row.code for row in self.rows.values()])
+
+    def __len__(self) -> int:
+        return len(self.rows)

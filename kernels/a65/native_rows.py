@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterator
 
 from tessbed.kernels.binding import Bound, Views
+from tessbed.kernels.conversions import look_up
 from tessbed.kernels.operations import TileFormat
 from tessbed.kernels.plan import LIMIT_BYTES, Plan, TileClass
 
@@ -41,7 +42,8 @@ def compile_plan(plan: Plan, classes: tuple[TileClass, ...]) -> bytes:
 
 def _geometry(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[int]:
     spatial = tuple(len(axis.parts) for axis in plan.axes[1:])
-    yield from (CODES[plan.conversion], plan.packs, plan.tile_format is TileFormat.CBLOCKED)
+    code = look_up(CODES, plan.conversion, "the table of the A65's native rows")
+    yield from (code, plan.packs, plan.tile_format is TileFormat.CBLOCKED)
     yield from (plan.tiled_dtype.width, plan.linear_dtype.width)
     yield from (plan.channel_fill, len(plan.outer))
     yield from (len(classes) // (spatial[0] * spatial[1] * spatial[2]), *spatial)

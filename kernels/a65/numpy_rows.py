@@ -7,7 +7,7 @@ Every copy is between equal types. A cast, or any arithmetic, would have numpy c
 which a call leaves as they were.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Protocol
 
@@ -24,6 +24,7 @@ WORD = np.dtype("<u2")
 ITEM_BYTES = 16
 ITEM = np.dtype(f"V{ITEM_BYTES}")
 FEW_CHANNELS = 8
+PIECE_SCALARS = 1 << 14
 
 
 @attrs.frozen
@@ -66,6 +67,39 @@ class Copy:
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
         np.copyto(self.target.over(target), self.source.over(source), casting="no")
+
+
+Lane = np.ndarray | int
+Convert = Callable[[Sequence[np.ndarray], Mapping[str, int]], Sequence[Lane]]
+"""The output's byte lanes (uint8 arrays of one shape, or one value for all), low byte first, from those of the input
+and the conversion's parameters by packet field."""
+
+
+@attrs.frozen
+class Converted:
+    """Makes byte lanes of scalars from those of the other side, in pieces of a bounded size.
+
+    numpy's arithmetic touches the floating-point environment: a `convert` that computes must keep it as it was.
+    """
+
+    targets: tuple[View, ...]
+    sources: tuple[View, ...]
+    convert: Convert
+    parameters: tuple[tuple[str, int], ...]
+
+    def run(self, source: np.ndarray, target: np.ndarray) -> None:
+        lanes = [view.over(source) for view in self.sources]
+        self._run(lanes, [view.over(target) for view in self.targets])
+
+    def _run(self, sources: list[np.ndarray], targets: list[np.ndarray]) -> None:
+        if sources[0].size > PIECE_SCALARS:
+            middle = len(sources[0]) // 2 or 1
+            parts = (slice(middle), slice(middle, None)) if len(sources[0]) > 1 else (0,)
+            for part in parts:
+                self._run([lane[part] for lane in sources], [lane[part] for lane in targets])
+            return
+        for lane, made in zip(targets, self.convert(sources, dict(self.parameters)), strict=True):
+            lane[...] = made
 
 
 @attrs.frozen
@@ -127,13 +161,31 @@ def _wide_rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
         yield from _word_steps(block, plan.packs, 2)
 
 
-CONVERSIONS: dict[str, Callable[[Plan, Iterable[Block]], Iterator[Step]]] = {
+Rows = Callable[[Plan, Iterable[Block]], Iterator[Step]]
+"""The steps for the blocks of a plan."""
+
+
+def by_lanes(convert: Convert) -> Rows:
+    """The rows of a conversion that is said by byte lanes, for any pair of widths and either direction."""
+
+    def rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
+        planes, width = range(plan.tiled_dtype.width), range(plan.linear_dtype.width)
+        for block in blocks:
+            tiled = tuple(_lanes(block, BYTE, plane * block.plane_bytes, tiled=True) for plane in planes)
+            linear = tuple(_lanes(block, BYTE, byte, tiled=False) for byte in width)
+            targets, sources = (tiled, linear) if plan.packs else (linear, tiled)
+            yield Converted(targets, sources, convert, plan.parameters)
+
+    return rows
+
+
+CONVERSIONS: dict[str, Rows] = {
     "copy": _byte_rows,
     "split": _word_rows,
     "join": _word_rows,
     "widen": _wide_rows,
 }
-"""What moves the values of each conversion: the steps for the blocks of a plan."""
+"""What moves the values of each conversion."""
 
 
 def _word_steps(block: Block, packs: bool, word: int) -> Iterator[Step]:

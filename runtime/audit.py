@@ -102,6 +102,19 @@ def _in_time(runtime: Runtime) -> Iterator[str]:
             yield f"{job} is {job.state.value} at tick {runtime.now}, its deadline was {job.deadline}"
 
 
+def _in_flight_known(runtime: Runtime) -> Iterator[str]:
+    """A storage's jobs in flight are the live jobs that hold it as input or output, and no others."""
+    holders: dict[Allocation, set[Job]] = {}
+    for job in runtime.scheduler.live.values():
+        for role, thing in job.owners.held:
+            if isinstance(thing, Allocation) and role in ("inputs", "outputs"):
+                holders.setdefault(thing, set()).add(job)
+    for allocation in runtime.allocator.living:
+        known = {job for job in allocation.guard.in_flight.jobs if job.queue.owner is runtime.identity}
+        if known != holders.get(allocation, set()):
+            yield f"{allocation} is in flight for {len(known)} jobs, {len(holders.get(allocation, ()))} hold it"
+
+
 RULES: dict[str, Callable[[Runtime], Iterator[str]]] = {
     "device_can_reach": _device_can_reach,
     "owners_held": _owners_held,
@@ -111,6 +124,7 @@ RULES: dict[str, Callable[[Runtime], Iterator[str]]] = {
     "where_they_belong": _where_they_belong,
     "in_turn": _in_turn,
     "in_time": _in_time,
+    "in_flight_known": _in_flight_known,
 }
 
 

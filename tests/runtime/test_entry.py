@@ -123,10 +123,15 @@ FOREIGN: dict[str, Callable[[World, World], object]] = {
 }
 
 
+@pytest.mark.parametrize("ended", [False, True], ids=["under way", "ended"])
 @pytest.mark.parametrize("call", FOREIGN.values(), ids=FOREIGN.keys())
-def test_an_object_of_another_runtime_is_refused_with_both_named(call: Callable[[World, World], object]) -> None:
+def test_an_object_of_another_runtime_is_refused_with_both_named(
+    call: Callable[[World, World], object], ended: bool
+) -> None:
     """The caller's mistake is named before a byte, a queue, a job or a tick of either runtime has changed."""
     home, other = world("here"), world("elsewhere")
+    if ended:
+        other.runtime.wait(other.job)
     before = home.state(), other.state()
     with pytest.raises((BindingError, SubmitError), match=r"runtime 'elsewhere'.*runtime 'here'") as caught:
         call(home, other)

@@ -29,6 +29,9 @@ from tessbed.sim.faults import Fault, by_number
 from tests.runtime.bench import LINEAR_BYTES, filled, linear_output, make_device, small_plan, small_spec, tiled_input
 from tests.runtime.test_graph import packs, unpacks, words
 
+# Not what a fresh arena is full of: a node that runs on bytes that nobody wrote would hand those on.
+UNTOUCHED = 0x3C
+
 
 @attrs.define
 class Case:
@@ -130,7 +133,7 @@ def line(runtime: Runtime, backends: Sequence[str]) -> Case:
     nodes = [Node(f"n{i}", plans[i % 2], kind, names[i], names[i + 1]) for i, kind in enumerate(backends)]
     source = runtime.allocate(words().nbytes)
     source.host[:] = words().view(np.uint8)
-    target = runtime.allocate(words().nbytes, name="y")
+    target = runtime.allocate(words().nbytes, name="y", prefill=UNTOUCHED)
     return Case(runtime, register(Graph("line", nodes), runtime), source, {"y": target})
 
 
@@ -150,35 +153,66 @@ def test_what_comes_after_a_failed_node_does_not_run(fault: str, number: int, ba
     case = line(faulty(kind, number=number), backends)
     with pytest.raises(error):
         case.execute()
-    assert (case.targets["y"].host == 0xA5).all()
+    assert (case.targets["y"].host == UNTOUCHED).all()
     assert case.runtime.scheduler.live == {}
     assert audit(case.runtime) == []
     case.execute()
     assert case.targets["y"].host.tobytes() == words().tobytes()
 
 
-def test_a_failure_seen_while_a_run_waits_stops_it() -> None:
+@pytest.mark.parametrize("backend", ["ev74", "a65"])
+def test_a_failure_seen_while_a_run_waits_stops_it(backend: str) -> None:
     """A job that failed and is final is no predecessor any more; still no node runs on what it should have written."""
     runtime = faulty(Fault("dma_error"))
     nodes = [
         Node("packs", packs(), "ev74", "x", "t"),
         Node("aside", packs(), "ev74", "x", "u"),
         Node("here", unpacks(), "a65", "u", "v"),
-        Node("unpacks", unpacks(), "ev74", "t", "y"),
+        Node("unpacks", unpacks(), backend, "t", "y"),
     ]
     source = runtime.allocate(words().nbytes)
     source.host[:] = words().view(np.uint8)
-    y, v = runtime.allocate(words().nbytes), runtime.allocate(words().nbytes)
+    y, v = (runtime.allocate(words().nbytes, prefill=UNTOUCHED) for _ in range(2))
     registered = register(Graph("g", nodes), runtime)
     with pytest.raises(JobFault, match="'packs'"):
         registered.execute({"x": source}, {"y": y, "v": v})
-    assert (y.host == 0xA5).all()
+    assert (y.host == UNTOUCHED).all()
     assert runtime.scheduler.issued == 2
     registered.execute({"x": source}, {"y": y, "v": v})
     assert y.host.tobytes() == v.host.tobytes() == words().tobytes()
 
 
-def test_a_runtime_that_does_not_reset_keeps_a_lost_job_and_says_so() -> None:
+def test_a_failure_seen_while_the_queue_is_full_stops_the_run() -> None:
+    """The node that waited for room is not submitted: what it would read was never written."""
+    runtime = faulty(Fault("dma_error"))
+    aside = [Node(f"aside {i}", packs(), "ev74", "x", f"u{i}") for i in range(63)]
+    nodes = [Node("packs", packs(), "ev74", "x", "t"), *aside, Node("unpacks", unpacks(), "ev74", "t", "y")]
+    source = runtime.allocate(words().nbytes)
+    source.host[:] = words().view(np.uint8)
+    sizes = {f"u{i}": packs().output.required_bytes for i in range(63)} | {"y": words().nbytes}
+    targets = {name: runtime.allocate(size, prefill=UNTOUCHED) for name, size in sizes.items()}
+    with pytest.raises(JobFault, match="'packs'"):
+        register(Graph("g", nodes), runtime).execute({"x": source}, targets)
+    assert (targets["y"].host == UNTOUCHED).all()
+    assert runtime.scheduler.issued == 64
+    assert runtime.scheduler.live == {}
+
+
+def test_a_runtime_that_does_not_reset_keeps_a_job_that_hangs() -> None:
+    """Without a timeout too: what waits is cancelled, the device keeps its job until the caller resets it."""
+    case = fan(faulty(Fault("stall"), auto_reset=False), ["ev74"] * 3)
+    with pytest.raises(HangError):
+        case.execute()
+    (stuck,) = case.runtime.scheduler.live.values()
+    assert stuck.state is State.RUNNING
+    assert audit(case.runtime) == []
+    case.runtime.reset()
+    case.runtime.settle(stuck)
+    case.execute()
+    assert case.right()
+
+
+def test_a_runtime_that_does_not_reset_keeps_a_lost_a_lost_job_and_says_so() -> None:
     """What waits behind it is cancelled; the next run is refused by the lost job's name until the reset."""
     case = fan(faulty(Fault("lost"), auto_reset=False), ["ev74"] * 3)
     case.runtime.default_queue.timeout_ticks = 20_000

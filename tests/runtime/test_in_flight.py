@@ -234,6 +234,33 @@ def test_an_output_in_the_last_granule_of_another_is_refused_on_every_backend(ca
         WAYS[way](there)
 
 
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.value)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_node_on_the_cpu_reads_whole_lines_of_a_cached_buffer(way: str, policy: Policy) -> None:
+    """Bytes behind an output in its last line are the device's to read, but the CPU would fetch old ones with them."""
+    there = second("output", "reads", policy)
+    there.source = there.busy.storage.view(OUTPUT + 80, TILED_BYTES)
+    if way == "A65 node" and policy is not Policy.UNCACHED:
+        with pytest.raises(GranuleConflict, match="reads what the second writes"):
+            WAYS[way](there)
+    else:
+        WAYS[way](there)
+
+
+def test_the_first_granule_is_rewritten_as_the_last_one() -> None:
+    """An output that starts inside a granule keeps the CPU from the bytes before it, in that granule alone."""
+    runtime = Runtime(make_device())
+    source, _ = filled(runtime)
+    storage = runtime.allocate(4096)
+    job = runtime.submit(small_plan(), [source], [storage.view(1024 + 32, LINEAR_BYTES)])
+    with pytest.raises(CoherencyError, match="access_in_flight"):
+        storage.view(1024 + 28, 4).cpu.modify()
+    for offset in (1024 - 4, 1024 + 128):
+        storage.view(offset, 4).cpu.write(b"here")
+    runtime.wait(job)
+    assert storage.host[1020:1024].tobytes() == storage.host[1152:1156].tobytes() == b"here"
+
+
 def test_what_the_rule_forbids_loses_bytes() -> None:
     """Without the checker a CPU write behind an output is lost at some moment of the launch; so the rule is needed."""
     moments = len(list(launch(Policy.UNCACHED).moments()))

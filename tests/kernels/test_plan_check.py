@@ -9,7 +9,7 @@ import pytest
 
 from tessbed.kernels import ContractError, DType, Plan, a65, ev74, ops
 from tessbed.kernels.operations import Op, TileFormat
-from tessbed.kernels.plan import MappedAxis, OuterAxis, PortPlan
+from tessbed.kernels.plan import MappedAxis, OuterAxis, PortPlan, tile_classes, tile_grid
 from tests.geometries import name_of, random_geometries
 from tests.oracle import Geometry
 from tests.requests import request_of
@@ -83,16 +83,56 @@ def is_of_another_request(plan: Plan, field: str, value: Any) -> bool:
     return field == "channel_fill" and type(value) is int and plan.channel_fill != 0 and 0 <= value <= 0xFF
 
 
-def test_all_fields_changed_at_once() -> None:
-    """A plan whose fields fit each other but no request is refused: overlapping pixels, more axes than a shape has."""
-    plan = plan_of(GEOMETRIES["tess bf16"])
-    axes = {name: attrs.evolve(getattr(plan, name), stride_bytes=2) for name in "cdhw"}
-    overlapping = attrs.evolve(plan, **axes)
-    assert is_refused(overlapping, "tess")
-    outer = (*plan.outer, OuterAxis(3, 2**20, 0))
-    assert is_refused(attrs.evolve(plan, outer=outer, shape=(*plan.shape, 3)), "tess")
-    huge = attrs.evolve(plan, d=MappedAxis(2**62, 1, 2**20), shape=(2, 2**62, 9, 20, 21))
-    assert is_refused(attrs.evolve(huge, input=PortPlan(2**90, 2)), "tess")
+def consistent(plan: Plan, **changed: Any) -> Plan:
+    """`plan` with another geometry, and all that follows from it: only the rules of admission can refuse it."""
+    plan = attrs.evolve(plan, **changed)
+    grid = tile_grid(plan.tile_format, plan.tiled_dtype.width, plan.axes)
+    steps, step = [], grid.volume_bytes
+    for axis in reversed(plan.outer):
+        steps.insert(0, step)
+        step *= axis.extent
+    outer = [attrs.evolve(axis, tiled_stride_bytes=step) for axis, step in zip(plan.outer, steps, strict=True)]
+    strides = [(axis.extent, axis.linear_stride_bytes) for axis in outer]
+    strides += [(axis.extent, axis.stride_bytes) for axis in plan.axes]
+    width = plan.linear_dtype.width
+    linear = PortPlan(sum((extent - 1) * stride for extent, stride in strides) + width, width)
+    ports = (linear, PortPlan(step, 16)) if plan.packs else (PortPlan(step, 16), linear)
+    classes = tile_classes(plan.tile_format, grid)
+    return attrs.evolve(plan, outer=tuple(outer), classes=classes, input=ports[0], output=ports[1])
+
+
+PLANE = GEOMETRIES["tess bf16"]
+TWO_OUTER = Geometry("tess", (2, 3, 4, 21), "bf16", (-1, -1, 2, 3), (1, 1, 4, 16))
+FORGERIES: dict[str, tuple[Geometry, dict[str, Any], str]] = {
+    "overlapping pixels": (PLANE, {"w": MappedAxis(20, 16, 2)}, "stride_overlap"),
+    "a stride of no whole scalar": (PLANE, {"h": MappedAxis(9, 4, 841)}, "stride_unaligned"),
+    "one pixel for all": (PLANE, {"w": MappedAxis(20, 16, 0)}, "stride_zero"),
+    "rows backwards": (PLANE, {"h": MappedAxis(9, 4, -840)}, "plan_forged"),
+    "outer axes in another order": (TWO_OUTER, {"shape": (3, 2, 4, 21)}, "plan_forged"),
+    "an axis more": (PLANE, {"outer": (OuterAxis(2, 7560, 0), OuterAxis(3, 2**20, 0))}, "plan_forged"),
+    "larger than any storage": (
+        PLANE,
+        {"d": MappedAxis(2**58, 1, 2**16), "shape": (2**58, 9, 20, 21), "outer": ()},
+        "plan_forged",
+    ),
+    "another fill": (PLANE, {"channel_fill": 1}, "plan_forged"),
+    "fill beyond a byte": (GEOMETRIES["tess int8"], {"channel_fill": 256}, "plan_forged"),
+    "int8 widened": (GEOMETRIES["detess"], {"linear_dtype": DType.FP32}, "plan_forged"),
+    "blocks of an operation without": (GEOMETRIES["detess"], {"tile_format": TileFormat.CBLOCKED}, "plan_forged"),
+    "a tile beyond its axis": (TWO_OUTER, {"w": MappedAxis(4, 5, 42)}, "plan_forged"),
+}
+
+
+@pytest.mark.parametrize(("geometry", "changed", "code"), FORGERIES.values(), ids=FORGERIES.keys())
+def test_consistent_forgeries(geometry: Geometry, changed: dict[str, Any], code: str) -> None:
+    """A plan whose fields all follow from its geometry is refused where admission would refuse the geometry."""
+    plan, prepare = plan_of(geometry), getattr(a65, geometry.op).prepare
+    assert consistent(plan) == plan
+    prepare(consistent(plan))
+    with pytest.raises(ContractError, match="wanted") as caught:
+        prepare(consistent(plan, **changed))
+    assert caught.value.code == code
+    assert is_refused(consistent(plan, **changed), geometry.op)
 
 
 @pytest.mark.parametrize(

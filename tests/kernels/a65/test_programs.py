@@ -60,6 +60,7 @@ FLAWS = {
     "no count": ({COUNT: 0}, "side"),
     "a count that wraps around": ({COUNT: 1 << 62, STEP: 4}, "tiled side"),
     "no step": ({COUNT: 2, STEP: 0}, "tiled side"),
+    "a step back that is never made": ({STEP: -16}, "tiled side"),
     "extent": ({EXTENT + 2: 3}, "linear side|span"),
     "no pixels": ({EXTENT + 3: 0}, "pixels"),
     "stored channels": ({STORED: 8}, "channels"),

@@ -56,6 +56,7 @@ docs: $(MADE)/test ## write again what the documentation quotes from the product
 	@$(PY) -m tessbed.sim.docs
 	@$(PY) -m tessbed.kernels.ev74.docs
 	@$(PY) -m tessbed.scenarios.docs
+	@$(PY) -m tessbed man > docs/tessbed.1
 	@$(PY) -m tests.docs
 
 dist: $(MADE)/dist ## build the wheel and the source distribution, in dist/

@@ -12,7 +12,7 @@ import attrs
 
 from tessbed.scenarios.problems import KeyPath, Place, Problem, ScenarioError, path_text
 from tessbed.scenarios.reader import describe
-from tessbed.scenarios.toml_source import Source
+from tessbed.scenarios.toml_source import Source, beyond_64_bits
 
 
 def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> Source:
@@ -29,7 +29,7 @@ def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> S
             continue
         try:
             for path in _paths(values, key.strip().split(".")):
-                _put(values, places, path, _value(text), place)
+                _put(values, places, path, value_of(text), place)
         except LookupError as error:
             problems.append(Problem(place, str(error.args[0])))
     if seed is not None:
@@ -40,12 +40,14 @@ def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> S
     return attrs.evolve(source, values=values, places=places, keys=keys)
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
+    """The TOML value of a setting, or the text itself where it is none."""
     try:
         parsed = tomllib.loads(f"value = {text}")
+        plain = len(parsed) == 1 and not any(True for _ in beyond_64_bits(parsed))
     except (ValueError, RecursionError):
         return text
-    return parsed["value"] if len(parsed) == 1 else text
+    return parsed["value"] if plain else text
 
 
 def _paths(values: dict[str, Any], steps: Sequence[str]) -> Iterator[KeyPath]:
@@ -63,7 +65,7 @@ def _step(path: KeyPath, value: Any, step: str) -> list[tuple[KeyPath, Any]]:
         raise LookupError(f"{path_text(path)} is {describe(value)}, wanted a table or a list to go into with .{step}")
     if step == "*":
         return [((*path, index), item) for index, item in enumerate(value)]
-    if not (step.isascii() and step.isdecimal()) or int(step) >= len(value):
+    if not (step.isascii() and step.isdecimal() and len(step) < 10) or int(step) >= len(value):
         raise LookupError(f'got "{step}" for an entry of {path_text(path)}, wanted 0 to {len(value) - 1}, or * for all')
     return [((*path, int(step)), value[int(step)])]
 

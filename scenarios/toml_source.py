@@ -76,7 +76,23 @@ def parse(text: str, name: str) -> Source:
         if key is not None:
             keys.setdefault(path, Place(name, *key))
         places.setdefault(path, Place(name, *value))
+    large = list(beyond_64_bits(values))
+    if large:
+        text = "got an integer of more than 64 bits, which TOML does not have"
+        raise ScenarioError([Problem(places.get(path, Place(name, 1, 1)), text, "syntax") for path in large])
     return Source(name, values, keys, places)
+
+
+def beyond_64_bits(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
+    """The paths of integers that no reader of TOML needs to take, signed or not; Python would take any."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from beyond_64_bits(item, (*path, name))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from beyond_64_bits(item, (*path, index))
+    elif isinstance(value, int) and value.bit_length() > 64:
+        yield path
 
 
 def _syntax_problem(text: str, name: str, message: str) -> Problem:

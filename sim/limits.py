@@ -116,7 +116,13 @@ def _fault(field: Any, value: Any) -> str | None:
         return f"got {value!r}, wanted a table of fields"
     unit = f" ({field.metadata['unit']})" if field.metadata["unit"] else ""
     wanted, fits = WANTED[field.type](field.metadata)
-    return None if fits(value) else f"got {value!r}, wanted {wanted}{unit}{_near(field, value)}"
+    return None if fits(value) else f"got {_short(value)}, wanted {wanted}{unit}{_near(field, value)}"
+
+
+def _short(value: Any, most: int = 60) -> str:
+    """The value as it is written, cut short when long."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _near(field: Any, value: Any) -> str:

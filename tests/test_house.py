@@ -167,7 +167,7 @@ def packages(tmp_path_factory):
 
 
 def test_the_wheel_holds_the_rooms_and_nothing_else(packages):
-    """A wheel holds every module and data file of the product below `tessbed/`, and no C source."""
+    """A wheel holds every module and data file of the product below `tessbed/`, the manual page, and no C source."""
     _, wheel = packages
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     wanted = {
@@ -175,7 +175,8 @@ def test_the_wheel_holds_the_rooms_and_nothing_else(packages):
         for path in own_files()
         if path.relative_to(ROOT).parts[0] in (*ROOMS, "tessbed") and path.suffix not in (".c", ".h")
     }
-    assert held == wanted
+    manual = f"tessbed-{tessbed.__version__}.data/data/share/man/man1/tessbed.1"
+    assert held == {*wanted, manual}
 
 
 def test_the_sdist_holds_the_c_sources(packages):

@@ -8,6 +8,7 @@ a lifetime violation; 70 tessbed itself failed, which is no verdict; 74 our outp
 import os
 import sys
 import traceback
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -126,7 +127,6 @@ def command_of(arguments: list[str]) -> str:
 def form_of(arguments: list[str]) -> str:
     """The form of the document that the command line asks for, even one with mistakes: json, sarif, or none."""
     words = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    pairs = [f"{word} {after}".replace("=", " ") for word, after in zip(words, [*words[1:], ""], strict=True)]
-    if any(pair.split()[:2] == ["--format", "sarif"] for pair in pairs):
-        return "sarif"
-    return "json" if "--json" in words or any(p.split()[:2] == ["--format", "json"] for p in pairs) else ""
+    asked = [word.removeprefix("--format=") for word in words if word.startswith("--format=")]
+    asked += [after for word, after in pairwise(words) if word == "--format"]
+    return "sarif" if "sarif" in asked else "json" if "json" in asked or "--json" in words else ""

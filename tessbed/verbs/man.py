@@ -62,7 +62,9 @@ def page() -> str:
 def _verb(name: str) -> Iterator[str]:
     found: click.Command = import_module(f"tessbed.verbs.{name}").command
     options = [option for option in found.params if isinstance(option, click.Option)]
-    with click.Context(found, info_name=name, parent=click.Context(group.group, info_name=group.PROGRAM)) as context:
+    above = click.Context(group.group, info_name=group.PROGRAM)
+    # With the command's own settings: it keeps the help option that its first context asks for.
+    with click.Context(found, above, name, **found.context_settings) as context:
         yield f".SS {_plain(' '.join([group.PROGRAM, name, *found.collect_usage_pieces(context)]))}"
         for paragraph in (found.help or "").split("\n\n"):
             yield from _paragraph(paragraph)

@@ -131,7 +131,8 @@ def complete(instruction: str) -> int:
     """What a shell asks for; returns the exit code."""
     shell, _, wanted = instruction.partition("_")
     if shell not in SHELLS or wanted not in ("source", "complete"):
-        raise click.UsageError(f'{VARIABLE}: got "{instruction}", wanted a shell and a task such as bash_source')
+        text = f'got "{instruction}", wanted a shell and a task such as bash_source'
+        raise click.BadParameter(text, param_hint=VARIABLE)
     if wanted == "source":
         echo_file(script(shell))
         return 0

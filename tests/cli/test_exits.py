@@ -88,6 +88,7 @@ def test_words(error: Exception, line: str) -> None:
 
 FORMS = [
     (["run", "--json"], "json"),
+    ([], ""),
     (["run", "--", "--json"], ""),
     (["validate", "--format", "sarif"], "sarif"),
     (["validate", "--format=sarif", "--json"], "sarif"),

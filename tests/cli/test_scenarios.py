@@ -180,3 +180,74 @@ def test_help(tessbed: Tessbed, verb: str) -> None:
     assert said.code == 0
     assert said.out.startswith(f"Usage: tessbed {verb}")
     assert said.out == tessbed(verb, "-h").out
+
+
+def test_sarif(tessbed: Tessbed, file: Path) -> None:
+    """The mistakes of files as a SARIF log: rules, levels, places from 1; a sound file has no results."""
+    wrong = file.with_name("wrong file.toml")
+    wrong.write_text(HEAD.replace('op = "detess"', 'op = "detes"\nnope = 1'))
+    said = tessbed("validate", wrong, file, "--format", "sarif")
+    log = json.loads(said.out)
+    (run,) = log["runs"]
+    assert (said.code, log["version"], run["tool"]["driver"]["name"]) == (2, "2.1.0", "tessbed")
+    assert [result["ruleId"] for result in run["results"]] == ["invalid_value", "unknown_key"]
+    assert [run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] for result in run["results"]] == [
+        result["ruleId"] for result in run["results"]
+    ]
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"].endswith("/wrong%20file.toml")
+    assert place["region"] == {"startLine": 4, "startColumn": 6}
+    sound = tessbed("validate", file, "--format", "sarif")
+    assert (sound.code, json.loads(sound.out)["runs"][0]["results"]) == (0, [])
+
+
+DIAGNOSED = [
+    (("run", "{file}", "--set", "jobs.0.op=pack"), "invalid_value", None),
+    (("run", "{file}", "--set", "device.nope=1"), "unknown_key", None),
+    (("run", "{file}", "--seed", "x"), "usage", None),
+    (("explain", "nowhere"), "no_such_file", "nowhere"),
+    (("list", "what"), "usage", None),
+    (("sweep", "{file}", "--vary", "device.workers.__class__=1"), "invalid_value", None),
+    (("sweep", "{file}", "--vary", f"device.workers=1..{'9' * 5000}"), "invalid_value", None),
+    (("search", "{file}", "--over", f"device.workers=1..2..{'9' * 5000}"), "invalid_value", None),
+    (("run", "{file}", "--set", f"seed=0x{'f' * 6000}"), "invalid_value", None),
+    (("run", "{file}", "--set", f"jobs.{'9' * 5000}.op=tess"), "invalid_value", None),
+    (("compare", "{file}", "nowhere"), "no_such_file", "nowhere"),
+    (("diff", "nowhere", "{file}"), "unreadable", "nowhere"),
+    (("drill", "stale-cach"), "no_such_file", "stale-cach"),
+    (("verify", "nowhere"), "no_such_file", "nowhere"),
+]
+
+
+@pytest.mark.parametrize(("line", "code", "where"), DIAGNOSED, ids=[" ".join(line)[:50] for line, _, _ in DIAGNOSED])
+def test_diagnostics(tessbed: Tessbed, file: Path, line: tuple[str, ...], code: str, where: str | None) -> None:
+    """With --json every mistake is a document: what is no file's begins with its place, and stderr says the same."""
+    said = tessbed(*(word.format(file=file) for word in line), "--json")
+    document = json.loads(said.out)
+    assert (said.code, document["schema_version"]) == (2, 1)
+    (found,) = document["diagnostics"]
+    assert list(found) == ["file", "line", "column", "code", "message"]
+    assert (found["code"], found["file"]) == (code, where)
+    assert said.err == (f"{where}: {found['message']}\n" if where else f"{found['message']}\n")
+
+
+def test_diagnostics_have_lines_and_columns(tessbed: Tessbed, file: Path) -> None:
+    """The place of a mistake in a file stands in fields of its own."""
+    file.write_text(HEAD.replace("[4, 6, 8]", "[4, 6"))
+    (found,) = json.loads(tessbed("run", file, "--json").out)["diagnostics"]
+    assert (found["file"], found["line"], found["code"]) == (str(file), 7, "syntax")
+    assert found["column"] >= 1
+
+
+def test_a_field_that_is_not_there_suggests_none_that_is_unlike(tessbed: Tessbed, file: Path) -> None:
+    """`device.nope` is not `compute`."""
+    assert "did you mean" not in tessbed("run", file, "--set", "device.nope=1").err
+    assert "did you mean 'workers'?" in tessbed("run", file, "--set", "device.wrokers=1").err
+
+
+def test_large_integers_of_a_file(tessbed: Tessbed, file: Path) -> None:
+    """TOML has 64 bits: what is larger is a mistake in its place, whatever it is written in."""
+    file.write_text(HEAD.replace("[4, 6, 8]", f"[4, 0x{'f' * 6000}, 8]"))
+    assert tessbed("validate", file).err == (
+        f"{file}:6:13: got an integer of more than 64 bits, which TOML does not have\n"
+    )

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -12,6 +11,7 @@ import attrs
 from tessbed import __version__
 from tessbed.scenarios.library import load
 from tessbed.scenarios.model import Scenario, to_values
+from tessbed.scenarios.overrides import value_of
 from tessbed.scenarios.problems import Place, ScenarioError
 from tessbed.scenarios.study.measure import check_workers, studied
 from tessbed.scenarios.study.sweep.space import Setting, Space, settings_of
@@ -101,21 +101,22 @@ def changed(spec: DeviceSpec, changes: Sequence[Setting]) -> DeviceSpec:
 
 
 def _evolved(part: Any, nested: dict[str, Any]) -> Any:
-    """A copy with the changes, which the spec's own check judges: half of the work that `override` does."""
-    values = {}
+    """A copy with the changes, which the spec's own check judges: half of the work that `override` does.
+
+    Raises AttributeError or TypeError for what is no field, or has none.
+    """
+    if not attrs.has(type(part)):
+        raise TypeError(part)
+    values, fields = {}, attrs.fields_dict(type(part))
     for name, new in nested.items():
+        if name not in fields:
+            raise AttributeError(name)
         old = getattr(part, name)
         values[name] = _evolved(old, new) if isinstance(new, dict) else tuple(new) if isinstance(new, list) else new
     return attrs.evolve(part, **values) if values else part
 
 
-@lru_cache(maxsize=4096)
-def _value(text: str) -> Any:
-    """A TOML value, or the text itself, as `--set` reads it."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except ValueError:
-        return text
+_value = lru_cache(maxsize=4096)(value_of)
 
 
 def scenario_digest(scenario: Scenario) -> str:

@@ -6,8 +6,9 @@ A random sweep takes distinct points of the same product, drawn by a seed, in th
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
-from math import prod
+from math import isfinite, prod
 from random import Random
 from typing import Any
 
@@ -15,7 +16,7 @@ import attrs
 
 from tessbed.scenarios.problems import Place, Problem, ScenarioError
 
-RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(\d+))?")
+RANGE = re.compile(r"(-?\d{1,19})\.\.(-?\d{1,19})(?:\.\.(\d{1,19}))?", re.ASCII)
 MOST_VALUES = 10_000
 Setting = tuple[str, str]  # key, value, both as `--set` takes them
 
@@ -131,10 +132,9 @@ def settings_of(point: Sequence[Setting]) -> list[str]:
 
 
 def plain(value: str) -> Any:
-    """A value for a table: a number where it is one."""
+    """A value for a table: a number where it is one that a table can hold."""
     for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            continue
+        with suppress(ValueError):
+            number = kind(value)
+            return number if isfinite(number) else value
     return value

@@ -1,0 +1,240 @@
+"""Every verb on every kind of stream: what can not be written, read or shown ends as the page says."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tessbed.verbs.group import VERBS
+from tests.cli.conftest import HEAD
+from tests.kernels.ev74.cases import FOLDER
+
+PACKET, OTHER = str(FOLDER / "cast-head.bin"), str(FOLDER / "detess-2x3.bin")
+ON_DEVICE = ("--set", "jobs.0.backend=ev74")
+# verb: (arguments, where {file} is a small scenario; its exit code)
+LINES: dict[str, tuple[tuple[str, ...], int]] = {
+    "run": (("{file}",), 0),
+    "list": ((), 0),
+    "show": (("{file}",), 0),
+    "validate": (("{file}",), 0),
+    "encode": (("{file}", "-o", "packets"), 0),
+    "disasm": ((PACKET,), 0),
+    "diff": ((PACKET, OTHER), 1),
+    "verify": ((PACKET,), 0),
+    "drill": (("stale-cache",), 0),
+    "explore": (("{file}", "--orders", "2"), 0),
+    "soak": (("{file}", "--jobs", "5"), 0),
+    "explain": (("{file}",), 0),
+    "bound": (("{file}",), 0),
+    "advise": (("{file}", "--max-workers", "2"), 0),
+    "whatif": (("{file}",), 0),
+    "compare": (("{file}", "{file}"), 0),
+    "sweep": (("{file}", "--vary", "device.workers=1,2", "--executor", "here"), 0),
+    "search": (("{file}", "--over", "device.workers=1,2", "--sampler", "grid"), 0),
+    "bench": (("--match", "bf16 2 KiB", "--rounds", "1"), 0),
+    "doctor": ((), 0),
+    "completion": (("bash",), 0),
+    "man": ((), 0),
+}
+UNWRITTEN = "standard output: can not be written: No space left on device"
+Fork = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def fork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
+    """`fork(*arguments, out=..., err=..., encoding=...)`, in a folder of its own with a small scenario in it."""
+    folder = tmp_path_factory.mktemp("streams")
+    (folder / "head.toml").write_text(HEAD)
+    root = str(Path(__file__).parents[2])
+    environment = os.environ | {"PYTHONPATH": root}
+    line, pipe = [sys.executable, "-m", "tests.cli.forked"], subprocess.PIPE
+    server = subprocess.Popen(line, cwd=folder, env=environment, stdin=pipe, stdout=pipe, text=True)
+    assert server.stdin
+    assert server.stdout
+
+    def run(*arguments: str, out: str = "pipe", err: str = "pipe", encoding: str = "utf-8") -> Any:
+        job = {"arguments": [word.format(file="head.toml") for word in arguments], "out": out, "err": err}
+        server.stdin.write(json.dumps(job | {"encoding": encoding}) + "\n")
+        server.stdin.flush()
+        return json.loads(server.stdout.readline())
+
+    with server:
+        yield run
+
+
+def test_every_verb_has_a_line() -> None:
+    """The table below knows all verbs."""
+    assert list(LINES) == list(VERBS)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("verb", LINES)
+def test_a_verb_on_every_kind_of_stream(verb: str, fork: Fork) -> None:
+    """Written, unread, full, closed; each on stdout and on stderr: the exit code of the page, and no traceback."""
+    arguments, code = LINES[verb]
+    line = (verb, *arguments)
+    usual = fork(*line)
+    assert (usual["code"], bool(usual["out"])) == (code, True)
+    gone = fork(*line, out="gone")
+    assert (gone["code"], "Traceback" in gone["err"], "can not be written" in gone["err"]) == (141, False, False)
+    full = fork(*line, out="full")
+    assert (full["code"], full["err"].splitlines()[-1]) == (74, UNWRITTEN)
+    closed = fork(*line, out="closed")
+    assert (closed["code"], "Traceback" in closed["err"]) == (code, False)
+    for err in ("gone", "full", "closed"):
+        quiet = fork(*line, err=err)
+        assert (quiet["code"], bool(quiet["out"])) == (code, True)
+    assert fork(*line, out="full", err="full")["code"] == 74
+    assert fork(*line, out="closed", err="closed")["code"] == code
+
+
+@pytest.mark.parametrize("verb", LINES)
+def test_a_verb_on_a_terminal(verb: str, fork: Fork) -> None:
+    """On a terminal of another encoding a verb ends as it does elsewhere."""
+    arguments, code = LINES[verb]
+    for encoding in ("latin-1", "ascii", "utf-8"):
+        shown = fork(verb, *arguments, out="tty", err="tty", encoding=encoding)
+        assert (shown["code"], bool(shown["out"])) == (code, True)
+        assert "Traceback" not in shown["out"] + shown["err"]
+
+
+@pytest.mark.parametrize("verb", LINES)
+def test_a_mistake_on_streams_that_fail(verb: str, fork: Fork) -> None:
+    """A usage error is exit 2 though stderr can not be written, and one line where it can; with --json a document."""
+    assert fork(verb, "--nope", err="full")["code"] == 2
+    assert fork(verb, "--nope", err="closed")["code"] == 2
+    told = fork(verb, "--nope", "--json", encoding="ascii")
+    assert (told["code"], told["err"].count("\n")) == (2, 1)
+    assert told["err"].startswith(f"tessbed {verb}: got the option --nope, wanted ")
+    assert json.loads(told["out"])["diagnostics"][0]["code"] == "usage"
+    assert fork(verb, "--help", out="gone")["code"] == 141
+    assert fork(verb, "--help", out="full")["code"] == 74
+
+
+@pytest.mark.parametrize("line", [(), ("--help",), ("--version",), ("-V",), ("help", "run")], ids=" ".join)
+def test_the_answers_of_the_group_itself(line: tuple[str, ...], fork: Fork) -> None:
+    """Help and version go through the same door."""
+    assert fork(*line)["code"] == 0
+    assert fork(*line, out="gone")["code"] == 141
+    assert fork(*line, out="full")["code"] == 74
+    assert fork(*line, out="closed")["code"] == 0
+
+
+NASTY = ("caf\xe9", "a\x1b]0;owned\x07b", "turn\xe2\x80\xaearound", "two\nlines")
+TAKES_FILES = [verb for verb, (arguments, _) in LINES.items() if "{file}" in arguments or PACKET in arguments]
+
+
+@pytest.mark.parametrize("name", NASTY, ids=ascii)
+@pytest.mark.parametrize("verb", [*TAKES_FILES, "drill"])
+def test_a_name_that_plays_tricks(verb: str, name: str, fork: Fork, tmp_path: Path) -> None:
+    """A file of any name is taken, and one that is missing reported; no raw byte of its name reaches a person."""
+    arguments, code = LINES[verb]
+    path = os.fsencode(tmp_path) + b"/" + name.encode("latin-1") + (b".bin" if PACKET in arguments else b".toml")
+    Path(os.fsdecode(path)).write_bytes(Path(PACKET).read_bytes() if PACKET in arguments else HEAD.encode())
+    word = path.decode("latin-1")
+    there = tuple(word if argument in ("{file}", PACKET) else argument for argument in arguments)
+    if verb != "drill":
+        said = fork(verb, *there)
+        assert said["code"] == code
+        assert_harmless(said["out"] + said["err"])
+    missing = fork(verb, *(argument.replace(".", "-no.") if argument == word else argument for argument in there))
+    if verb == "drill":
+        missing = fork("drill", word + "-no")
+    assert missing["code"] == 2
+    assert_harmless(missing["out"] + missing["err"])
+    assert missing["err"].count("\n") <= 2
+    document = fork(verb, "--json", *(a.replace(".", "-no.") if a == word else a for a in there))
+    assert document["out"].isascii()
+    assert "\\ud" not in document["out"]
+
+
+def assert_harmless(text: str) -> None:
+    """Valid UTF-8, and nothing in it but printable characters and line ends."""
+    assert text.encode("latin-1").decode("utf-8").replace("\n", "").isprintable()
+
+
+def test_text_from_a_run_folder_is_escaped(fork: Fork, tmp_path: Path) -> None:
+    """What somebody wrote into a record reaches no terminal raw."""
+    folder = str(tmp_path / "made")
+    assert fork("run", "{file}", "-o", folder, "-q")["code"] == 0
+    stats = Path(folder) / "stats.json"
+    record = json.loads(stats.read_text())
+    record["tessbed"] = "9\x1b[2J"
+    record["jobs"][0]["results"]["ev74"]["ticks"] = 7
+    stats.write_text(json.dumps(record))
+    said = fork("compare", folder, "{file}")
+    assert "by tessbed 9\\x1b[2J" in said["err"]
+    assert_harmless(said["err"])
+
+
+PROCESS = (sys.executable, "-m", "tessbed")
+
+
+@pytest.mark.parametrize(
+    ("shell", "code", "err"),
+    [
+        ("list >&-", 0, ""),
+        ("list >/dev/full", 74, f"{UNWRITTEN}\n"),
+        ("rnu 2>&-", 2, ""),
+        ("rnu 2>/dev/full", 2, ""),
+        ("validate - <&-", 2, "-: can not be read: standard input is closed\n"),
+        ("verify - <&-", 2, "-: standard input is closed\n"),
+        ("show luma --source | \"$0\" -m tessbed validate -", 0, ""),
+        ("show luma --source | \"$0\" -m tessbed validate /dev/stdin", 0, ""),
+        ("-V >&- 2>&- <&-", 0, ""),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_in_a_real_shell(shell: str, code: int, err: str) -> None:
+    """What the table above plays is what a shell does."""
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m tessbed {shell}', sys.executable], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (code, err)
+
+
+def test_a_fifo_is_a_file(tmp_path: Path) -> None:
+    """A scenario comes through a FIFO, also where it is read more than once."""
+    fifo = tmp_path / "fifo.toml"
+    os.mkfifo(fifo)
+    line = [*PROCESS, "sweep", str(fifo), "--vary", "device.workers=1,2", "--executor", "here", "--db", "f.sqlite"]
+    process = subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    fifo.write_text(HEAD)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, "device.workers" in out) == (0, True), err
+
+
+SLOW = """
+import sys
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{name}":
+            import time
+            sys.__stdout__.write("importing\\n"); sys.__stdout__.flush()
+            time.sleep(30)
+sys.meta_path.insert(0, Slow())
+from tessbed.cli import main
+sys.argv = ["tessbed", "run", "luma"]
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["click", "tessbed.verbs.run", "numpy", "tessbed.scenarios.run"])
+def test_an_early_interrupt(name: str) -> None:
+    """Ctrl-C in the middle of an import is exit 130 and one word."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW.format(name=name)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout
+    assert process.stdout.readline() == "importing\n"
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "interrupted\n")

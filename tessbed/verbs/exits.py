@@ -64,9 +64,11 @@ def run(arguments: list[str]) -> int:
         return _unwritten(out, code)
 
 
-def _unwritten(out: Door, code: int) -> int:
+def _unwritten(out: Door | None, code: int) -> int:
     """The exit code, once it is known whether all output was written."""
-    if isinstance(out.lost, OutputError) and code != INTERRUPTED:
+    if out is None or code == INTERRUPTED:
+        return code
+    if isinstance(out.lost, OutputError):
         echo(f"standard output: can not be written: {out.lost}", err=True)
         return UNWRITTEN
     return BROKEN_PIPE if out.lost else code

@@ -16,11 +16,10 @@ import errno
 import io
 import json
 import os
-import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO, TextIO
+from typing import Any, TextIO
 
 from tessbed.scenarios.printable import encodable, escaped
 
@@ -36,62 +35,68 @@ class OutputError(Exception):
     """Our output can not be written."""
 
 
-class Door(io.RawIOBase):
-    """A standard stream at its lowest level; `lost` once it can not be written, and from then on it swallows."""
+class Door(io.TextIOWrapper):
+    """A standard stream as text; `lost` says what became of it, and from then on it swallows.
 
-    def __init__(self, descriptor: int | None, *, vital: bool) -> None:
-        self.descriptor, self.vital = descriptor, vital
+    Only its errors are handled here: what is buffered and what is written is the interpreter's own affair, which no
+    Ctrl-C can leave half done.
+    """
+
+    def __init__(self, descriptor: int, *, vital: bool, encoding: str) -> None:
+        raw = io.FileIO(descriptor, "w", closefd=False)
+        eager = not vital or raw.isatty()
+        super().__init__(io.BufferedWriter(raw), encoding, "backslashreplace", newline="", line_buffering=eager)
+        self.vital = vital
         self.lost: Exception | None = None
 
-    def writable(self) -> bool:
-        """Yes."""
-        return True
-
-    def isatty(self) -> bool:
-        """True where a terminal shows what is written."""
-        return self.descriptor is not None and os.isatty(self.descriptor)
-
-    def fileno(self) -> int:
-        """The descriptor. Raises OSError where the caller closed the stream."""
-        if self.descriptor is None:
-            raise io.UnsupportedOperation("the stream is closed")
-        return self.descriptor
-
-    def write(self, raw: Any) -> int:
-        """Write some of the bytes. Raises ReaderGone or OutputError, once, for a vital stream."""
-        if self.descriptor is None or self.lost:
-            return len(raw)
+    def write(self, text: str) -> int:
+        """Write text. Raises ReaderGone or OutputError, once, for a vital stream."""
         try:
-            return self._written(self.descriptor, raw)
+            return super().write(text)
         except OSError as error:
-            gone = error.errno in (errno.EPIPE, errno.ECONNRESET)
-            self.lost = ReaderGone() if gone else OutputError(error.strerror or str(error))
-            if self.vital:
-                raise self.lost from None
-            return len(raw)
+            self._lose(error)
+            return len(text)
 
-    def _written(self, descriptor: int, raw: Any) -> int:
-        """As os.write, and patient where whoever started us left the stream non-blocking."""
-        while True:
-            try:
-                return os.write(descriptor, raw)
-            except BlockingIOError:
-                select.select([], [descriptor], [])
+    def flush(self) -> None:
+        """Write what is buffered; raises likewise."""
+        try:
+            super().flush()
+        except OSError as error:
+            self._lose(error)
+
+    def write_bytes(self, raw: bytes) -> None:
+        """Write bytes behind the text so far; raises likewise."""
+        self.flush()
+        try:
+            self.buffer.write(raw)
+            self.buffer.flush()
+        except OSError as error:
+            self._lose(error)
+
+    def _lose(self, error: OSError) -> None:
+        """Give what is buffered, and all that follows, somewhere to go."""
+        gone = error.errno in (errno.EPIPE, errno.ECONNRESET)
+        self.lost = ReaderGone() if gone else OutputError(error.strerror or str(error))
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), self.fileno())
+        if self.vital:
+            raise self.lost from None
 
 
 @contextmanager
-def doors() -> Iterator[Door]:
+def doors() -> Iterator[Door | None]:
     """Put doors in front of the standard streams; gives that of stdout. Streams without a descriptor stay."""
     _hold_descriptors()
     before = sys.stdout, sys.stderr
     out, err = _door(before[0], vital=True), _door(before[1], vital=False)
-    sys.stdout, sys.stderr = _through(out, before[0]), _through(err, before[1])
+    sys.stdout, sys.stderr = out or before[0], err or before[1]
     try:
-        yield out or Door(None, vital=True)
+        with _blocking(out), _blocking(err):
+            yield out
+            for door in filter(None, (out, err)):
+                with suppress(ReaderGone, OutputError):
+                    door.flush()
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(ReaderGone, OutputError):
-                stream.flush()
         sys.stdout, sys.stderr = before
 
 
@@ -105,24 +110,27 @@ def _hold_descriptors() -> None:
 
 
 def _door(stream: TextIO | None, *, vital: bool) -> Door | None:
+    """The door of a stream; that of a stream which the caller closed leads nowhere."""
     if stream is None:
-        return Door(None, vital=vital)
+        return Door(os.open(os.devnull, os.O_WRONLY), vital=vital, encoding="utf-8")
     try:
         stream.flush()
-        return Door(stream.fileno(), vital=vital)
+        return Door(stream.fileno(), vital=vital, encoding=stream.encoding)
     except (OSError, ValueError):
         return None
 
 
-def _through(door: Door | None, stream: TextIO | None) -> TextIO:
-    """The text stream that writes through the door."""
-    if door is None:
-        assert stream is not None
-        return stream
-    encoding = stream.encoding if stream is not None else "utf-8"
-    buffered: Any = io.BufferedWriter(door)
-    eager = door.isatty() or not door.vital
-    return io.TextIOWrapper(buffered, encoding, "backslashreplace", newline="", line_buffering=eager)
+@contextmanager
+def _blocking(door: Door | None) -> Iterator[None]:
+    """Wait for a slow reader, although whoever started us left the stream non-blocking."""
+    if door is None or os.get_blocking(door.fileno()):
+        yield
+        return
+    os.set_blocking(door.fileno(), True)
+    try:
+        yield
+    finally:
+        os.set_blocking(door.fileno(), False)
 
 
 def echo(*lines: str, err: bool = False, **style: Any) -> None:
@@ -154,10 +162,12 @@ def echo_file(text: str) -> None:
     if sys.stdout.isatty():
         _write(sys.stdout, escaped(text, keep="\n\t"))
         return
-    sys.stdout.flush()
-    buffer: BinaryIO = sys.stdout.buffer
-    buffer.write(text.encode("utf-8", "surrogateescape"))
-    buffer.flush()
+    raw = text.encode("utf-8", "surrogateescape")
+    if isinstance(sys.stdout, Door):
+        sys.stdout.write_bytes(raw)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(raw)
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -1,5 +1,7 @@
 """Every verb on every kind of stream: what can not be written, read or shown ends as the page says."""
 
+import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -238,3 +240,47 @@ def test_an_early_interrupt(name: str) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (130, "interrupted\n")
+
+
+INTERRUPTED_LINES = """
+import signal
+from tessbed.verbs.streams import doors, echo
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+with doors():
+    for number in range(1000):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 1e-6 * (number % 100 + 1))
+            echo(f"line {number}", err=True)
+            while True:
+                pass
+        except KeyboardInterrupt:
+            pass
+"""
+
+
+def test_an_interrupt_writes_nothing_twice() -> None:
+    """Whenever Ctrl-C strikes while a line is written, the line is there once at most."""
+    line = [sys.executable, "-c", INTERRUPTED_LINES]
+    lines = subprocess.run(line, capture_output=True, text=True, check=True, timeout=60).stderr.splitlines()
+    assert len(lines) > 100
+    assert len(lines) == len(set(lines))
+
+
+def test_a_slow_reader_of_a_non_blocking_pipe() -> None:
+    """All of a document arrives, although the pipe was left non-blocking and is full; it is left so again."""
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(writing, False)
+    os.set_blocking(reading, False)
+    raw = b""
+    with subprocess.Popen([*PROCESS, "validate", "--schema"], stdout=writing) as process:
+        while process.poll() is None:
+            time.sleep(0.02)
+            with contextlib.suppress(BlockingIOError):
+                raw += os.read(reading, 4096)
+    with contextlib.suppress(BlockingIOError):
+        raw += os.read(reading, 4096)
+    assert (process.returncode, os.get_blocking(writing)) == (0, False)
+    assert json.loads(raw)["title"] == "Tessbed scenario"
+    os.close(reading)
+    os.close(writing)

@@ -91,16 +91,26 @@ def test_an_unknown_shell_is_a_mistake(tessbed: Tessbed, monkeypatch: pytest.Mon
     assert tessbed().code == 2
 
 
-def test_completion_loads_no_engine() -> None:
-    """Tab answers without numpy."""
+UNWANTED = ("numpy", "simpy", "tree_sitter", "tessbed.kernels", "tessbed.runtime")
+
+
+@pytest.mark.parametrize(
+    ("line", "unwanted"),
+    [
+        ("tessbed r", UNWANTED),
+        ("tessbed run lu", UNWANTED),
+        ("tessbed sweep --v", UNWANTED),
+        ("tessbed run luma --set device.w", ("simpy", "tree_sitter", "tessbed.runtime", "tessbed.sim.device")),
+    ],
+)
+def test_completion_loads_no_engine(line: str, unwanted: tuple[str, ...]) -> None:
+    """Tab answers without numpy, but for keys, some of which the table of operations knows."""
     code = (
         "import sys\nfrom tessbed.cli import main\ntry:\n    main([])\n"
-        "except SystemExit:\n    print([n for n in ('numpy', 'simpy', 'tree_sitter') if n in sys.modules])"
+        f"except SystemExit:\n    print([name for name in {unwanted} if name in sys.modules])"
     )
-    words = {"_TESSBED_COMPLETE": "bash_complete", "COMP_WORDS": "tessbed run luma --set device.w"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | words, capture_output=True, text=True, check=True
-    )
+    environment = os.environ | {"_TESSBED_COMPLETE": "bash_complete", "COMP_WORDS": line}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
 
 

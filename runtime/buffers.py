@@ -63,6 +63,14 @@ class Allocation:
             self.freed = True
             self.release(self)
 
+    def host(self, start: int, end: int) -> np.ndarray:
+        """The storage from `start` to `end`, for the CPU past its cache. May raise CoherencyError."""
+        if self.coherency is not None:
+            self.coherency.check_bypass()
+        elif self.guard.in_flight.jobs:
+            self.guard.check(start, end, written=True)
+        return self.storage[start:end]
+
     @property
     def holders(self) -> tuple[str, ...]:
         """Who still holds a reference, sorted, each with its count where it is more than one."""
@@ -104,7 +112,8 @@ class Buffer:
         Whoever has it may write, so it counts as a write: while a job uses any of these bytes it is a finding.
         `cpu.read()` reads what a job in flight only reads. An array taken earlier is not watched.
         """
-        return View(self, 0, self.live("host").nbytes).host
+        allocation = self.live("host")
+        return allocation.host(0, allocation.nbytes)
 
     @property
     def closed(self) -> bool:
@@ -166,12 +175,7 @@ class View:
     @property
     def host(self) -> np.ndarray:
         """The bytes themselves, 1-D uint8, as `Buffer.host`. May raise CoherencyError."""
-        allocation, end = self.buffer.live("host"), self.offset + self.length
-        if allocation.coherency is not None:
-            allocation.coherency.check_bypass()
-        else:
-            allocation.guard.check(self.offset, end, written=True)
-        return allocation.storage[self.offset : end]
+        return self.buffer.live("host").host(self.offset, self.offset + self.length)
 
     @property
     def cpu(self) -> CpuSide:
@@ -196,8 +200,3 @@ def _part(where: str, whole: str, offset: object, length: object, limit: int) ->
         text = f"got {count} bytes at offset {start}, wanted them inside the {whole}'s {limit} bytes"
         raise BindingError("view", where, text)
     return count
-
-
-def as_view(port: "View | Buffer") -> View:
-    """A whole buffer as the view of itself; a view as it is."""
-    return port if isinstance(port, View) else port.view()

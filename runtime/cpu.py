@@ -26,15 +26,11 @@ class CpuSide:
     @property
     def coherency(self) -> Coherency | None:
         """The state of the CPU's cache, None where the buffer is uncached."""
-        return self._allocation.coherency
-
-    @property
-    def _allocation(self) -> Any:
-        return self.buffer.live("cpu")
+        return self.buffer.live("cpu").coherency
 
     def read(self) -> np.ndarray:
         """What the CPU sees, read-only, in place, 1-D uint8. May raise CoherencyError."""
-        allocation = self._allocation
+        allocation = self.buffer.live("cpu")
         if allocation.coherency is not None:
             return allocation.coherency.read(self.start, self.end)
         allocation.guard.check(self.start, self.end, written=False)
@@ -44,7 +40,7 @@ class CpuSide:
 
     def modify(self) -> np.ndarray:
         """The bytes for the CPU to write, in place, 1-D uint8. May raise CoherencyError."""
-        allocation = self._allocation
+        allocation = self.buffer.live("cpu")
         if allocation.coherency is not None:
             return allocation.coherency.modify(self.start, self.end)
         allocation.guard.check(self.start, self.end, written=True)

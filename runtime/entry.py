@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tessbed.kernels.errors import BindingError
-from tessbed.runtime.buffers import Buffer, View, as_view
+from tessbed.runtime.buffers import Buffer, View
 from tessbed.runtime.identity import Identity
 
 
@@ -25,10 +25,11 @@ def view(identity: Identity, where: str, port: object) -> View:
     if buffer.allocation.owner is not identity:
         text = f"buffer {buffer.name!r} {identity.refusal(buffer.allocation.owner)}; export it there and adopt it here"
         raise BindingError("foreign", where, text)
-    buffer.live("submission")
-    whole = as_view(port)
-    buffer.view(whole.offset, whole.length)
-    return whole
+    limit = buffer.live("submission").nbytes
+    if isinstance(port, Buffer):
+        return View(port, 0, limit)
+    buffer.view(port.offset, port.length)
+    return port
 
 
 def views(identity: Identity, where: str, ports: object) -> tuple[View, ...]:

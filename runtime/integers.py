@@ -8,6 +8,8 @@ from tessbed.runtime.errors import SubmitError
 
 def integer(given: Any) -> int | None:
     """The integer that `given` is, None where it is none."""
+    if type(given) is int:
+        return given
     if isinstance(given, bool):
         return None
     try:

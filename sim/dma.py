@@ -153,7 +153,7 @@ class Dma:
             for request in lane.flying.values():
                 if request.arrival >= now and request.lane is lane:
                     if isinstance(request, Flight):
-                        self._look_up_again(request, now)
+                        self._look_up_again(request)
                     else:
                         request.look_up_again(self.memory)
 
@@ -181,12 +181,15 @@ class Dma:
         if not plain:
             self._prepare(flight)
 
-    def _look_up_again(self, flight: Flight, now: int) -> None:
-        """Look a transfer up anew, unless its data moves already or never will; one that is granted keeps its ticks."""
-        if self.inject.get((flight.lane.worker, flight.seq)) == "dma_error":
-            return
+    def _look_up_again(self, flight: Flight) -> None:
+        """Look a transfer up anew; one that is granted keeps its ticks.
+
+        Not so where its data has moved at its arrival or never will, or where no grant comes before its tick.
+        """
         movement, granted = flight.movement, flight.grant >= 0
-        if (movement is not None and movement.sampled_at >= 0) or (granted and flight.start <= now):
+        if (movement is not None and movement.sampled_at >= 0) or (granted and not self.ahead):
+            return
+        if self.inject.get((flight.lane.worker, flight.seq)) == "dma_error":
             return
         flight.places, flight.fault, flight.movement = [], None, None
         self._look_up(flight, flight.lane, flight.descriptors, movement is None)

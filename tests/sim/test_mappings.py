@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from tessbed.sim import clock
+from tessbed.sim.lane import Lane
+from tessbed.sim.spec import DeviceSpec
 from tests.sim.programs import random_bands, random_device
 from tests.sim.rig import DATA, OUT, PAGE, build, read, write
 from tests.sim.test_ahead import scramble
@@ -68,14 +70,16 @@ def change(memory, what, where, spare):
         memory.map(low, spare[where])
 
 
-def outcome(rig, changes, *, late):
+def outcome(rig, changes, *, late=False):
     """What is known of a run in which the mappings change at some ticks, arranged before it or as it goes on."""
     env, memory = rig.device.env, rig.device.memory
     spare = [np.full(HALF, fill, np.uint8) for fill in (0x3A, 0xC5)]
 
     def in_time():
         for tick, what, where in changes:
-            yield env.timeout(tick - env.now)
+            if tick > env.now + 1:
+                yield env.timeout(tick - 1 - env.now)
+            yield env.timeout(tick - env.now)  # the last but one tick puts it behind what stands in the queue
             change(memory, what, where, spare)
 
     if late:
@@ -109,6 +113,36 @@ def test_a_mapping_is_looked_up_at_the_arrival(seed, trace, moves) -> None:
         assert _sorted(with_them) == _sorted(without)
 
 
+def outcome_at_landing(rig, wanted, what, where, monkeypatch):
+    """What is known of a run in which the end of a drain changes the mappings: nothing in the queue announces it."""
+    memory, spare = rig.device.memory, [np.full(HALF, fill, np.uint8) for fill in (0x3A, 0xC5)]
+
+    def land(lane, flight, land=Lane.land):
+        land(lane, flight)
+        if (lane.worker, flight.seq) == wanted:
+            change(memory, what, where, spare)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Lane, "land", land)
+        stats = attrs.asdict(rig.run())
+    return stats, bytes(rig.data), [bytes(array) for array in spare]
+
+
+@pytest.mark.parametrize("moves", [True, False], ids=["data", "ticks alone"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_granted_ahead_is_looked_up_again(seed, moves, monkeypatch) -> None:
+    """A change that nothing in the queue announces: same ticks, status and bytes as without short cuts."""
+    rng = random.Random(seed)
+    drains = [(r.worker, r.seq) for r in device(seed, {}, trace=True).run().trace if r.kind == "write"]
+    for wanted in rng.sample(drains, min(4, len(drains))):
+        what, where = rng.choice(["unmap", "replace"]), rng.randrange(2)
+        with_them, without = (
+            outcome_at_landing(device(seed, inject, moves=moves), wanted, what, where, monkeypatch)
+            for inject in ({}, NO_SHORT_CUTS)
+        )
+        assert with_them == without
+
+
 def _sorted(outcome):
     """The trace by transfer: without data, those that end in one tick have no order."""
     stats, *rest = outcome
@@ -118,7 +152,7 @@ def _sorted(outcome):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_body_of_every_mixture(seed) -> None:
     """Packing as one beside computing by parts, prefetching and waiting: the same as without any short cut."""
-    assert outcome(device(seed, {}), [], late=False) == outcome(device(seed, NO_SHORT_CUTS), [], late=False)
+    assert outcome(device(seed, {}), []) == outcome(device(seed, NO_SHORT_CUTS), [])
 
 
 def one_copy(ctx):
@@ -162,18 +196,158 @@ def test_a_change_holds_for_its_own_tick(seq, after, expected, last, inject) -> 
     assert (completion.status, completion.detail) == expected
 
 
-def test_readless_bands_meet_a_fault_in_time() -> None:
-    """A worker that packs on without reads learns of a drain whose memory was unmapped where it would have waited."""
+def each_way(body, changes, *, moves=True, late=False, **device):
+    """The outcome of a body with short cuts, which must be the one without them."""
+    results = [
+        outcome(
+            build(body, {"workers": 1, "dispatch_ticks": 0, **device}, inject=inject, moves=moves), changes, late=late
+        )
+        for inject in ({}, NO_SHORT_CUTS)
+    ]
+    assert results[0] == results[1]
+    return results[0]
+
+
+@pytest.mark.parametrize("moves", [True, False], ids=["data", "ticks alone"])
+def test_readless_bands_meet_a_fault_in_time(moves) -> None:
+    """A worker that packs on without reads ends where it would have waited, when memory is unmapped under a drain."""
 
     def body(ctx):
-        for number in range(4):
-            yield from ctx.pack(0, 300, lambda: None, [write(OUT + 64 * number, 0, 64)], ordered=number == 2)
-            yield from ctx.wait_slot(0)
+        for number, ticks in enumerate((300, 1700, 2000, 100)):
+            yield from ctx.pack(number % 2, ticks, lambda: None, [write(OUT + 64 * number, 0, 64)], ordered=number == 2)
         yield from ctx.wait_drains()
 
-    for tick in range(0, 1500, 20):
+    written = {
+        each_way(body, [(tick, "unmap", 0)], moves=moves)[0]["writes"]["transfers"] for tick in range(0, 6000, 20)
+    }
+    assert {2, 4} <= written
+
+
+def test_a_waking_worker_is_still_ahead(monkeypatch) -> None:
+    """A drain that is granted ahead, then unmapped in the tick of a wake, stops the worker where it waits next."""
+    traced = build(one_copy, {"workers": 1}, trace=True).run().trace[-1]
+    issue, delay = DeviceSpec().dma.issue_ticks, traced.done - traced.arrival
+    for later in range(1, issue):
+        bands = [(0, 300, False), (1, delay + later - issue, False), (0, 2000, True), (1, 100, False)]
+
+        def body(ctx, bands=bands):
+            for number, (slot, ticks, ordered) in enumerate(bands):
+                yield from ctx.pack(slot, ticks, lambda: None, [write(OUT + 256 * number, 0, 256)], ordered=ordered)
+            yield from ctx.wait_drains()
+
         results = [
-            outcome(build(body, {"workers": 1, "dispatch_ticks": 0}, inject=inject), [(tick, "unmap", 0)], late=False)
+            outcome_at_landing(build(body, {"workers": 1}, inject=inject), (0, 0), "unmap", 0, monkeypatch)
             for inject in ({}, NO_SHORT_CUTS)
         ]
         assert results[0] == results[1]
+        assert results[0][0]["writes"]["transfers"] == 2
+
+
+def arrival_of(body, seq):
+    """When a transfer of the only worker arrives, from the launch."""
+    stats = build(body, {"workers": 1, "dispatch_ticks": 0}, trace=True).run()
+    return next(record.arrival for record in stats.trace if record.seq == seq)
+
+
+@pytest.mark.parametrize("moves", [True, False], ids=["data", "ticks alone"])
+def test_the_fault_that_is_met_first_is_reported(moves) -> None:
+    """Of two reads of a group that fault, the record names the one that is done first."""
+
+    def body(ctx):
+        yield from ctx.gather([read(0, 0, 64)])
+        yield from ctx.gather([read(0, 0, 8192), read(8192, 8192, 64)])
+
+    arrival = arrival_of(body, 1)
+    for tick, detail in ((arrival - 20, DATA + 8192), (arrival, DATA + 8192), (arrival + 1, 0)):
+        for late in (False, True):
+            stats, *_ = each_way(body, [(tick, "unmap", 0)], moves=moves, late=late)
+            assert stats["completion"]["detail"] == detail
+
+
+@pytest.mark.parametrize("moves", [True, False], ids=["data", "ticks alone"])
+def test_reads_that_nobody_waits_for_meet_their_faults(moves) -> None:
+    """Each read of a prefetch that is unmapped at its arrival meets its fault at its own end, or never."""
+
+    def steady(ctx):
+        yield from ctx.gather([read(0, 0, 64)])
+        yield from ctx.prefetch([read(4096 + 256 * i, 256 * i, 256) for i in range(12)])
+        for _ in range(12):
+            yield from ctx.compute(40, lambda: None)
+            yield from ctx.wait_slot(0)
+
+    def hurried(ctx):
+        yield from ctx.gather([read(0, 0, 64)])
+        yield from ctx.prefetch([read(4096 + 256 * i, 256 * i, 256) for i in range(12)])
+        yield from ctx.compute(300, lambda: None)
+
+    arrival = arrival_of(steady, 1)
+    for body, transfers in ((steady, 13), (hurried, 4)):
+        for tick in (arrival - 1, arrival, arrival + 1):
+            stats, *_ = each_way(body, [(tick, "unmap", 0)], moves=moves, late=True)
+            assert transfers <= stats["reads"]["transfers"] <= 13
+            assert (stats["completion"]["status"] == 0x103) == (tick <= arrival)
+
+
+def test_a_drain_of_partial_granules_is_looked_up_again() -> None:
+    """A drain that is granted ahead and has partial granules to read is unmapped, or mapped, before it arrives."""
+
+    def body(ctx):
+        yield from ctx.gather([read(0, 0, 256)])
+        yield from ctx.pack(0, 400, lambda: None, [write(OUT + 3, 0, 100), write(OUT + 301, 0, 50)], ordered=False)
+        yield from ctx.gather([read(512, 256, 256), read(1024, 512, 64)])
+        yield from ctx.pack(1, 400, lambda: None, [write(OUT + 5, 256, 130)], ordered=False)
+        yield from ctx.wait_drains()
+
+    for tick in range(0, 2600, 10):
+        each_way(body, [(tick, "replace", 0)])
+        each_way(body, [(tick, "unmap", 0)])
+        each_way(body, [(tick, "unmap", 0), (tick + 150, "unmap", 0)])
+
+
+@pytest.mark.parametrize("policy", ["at_issue", "at_completion"])
+def test_data_that_has_moved_stays_where_it_is(policy) -> None:
+    """A change in the tick of an arrival comes too late for bytes that were taken at the arrival itself."""
+
+    def body(ctx):
+        yield from ctx.gather([read(0, 0, 64)])
+        yield from ctx.drain(0, [write(OUT, 0, 64)])
+        yield from ctx.wait_drains()
+
+    rig = build(body, {"workers": 1, "data_movement": policy, "dma": {"issue_ticks": 5}})
+    env, memory, spare = rig.device.env, rig.device.memory, np.full(16 * PAGE, 0x5E, np.uint8)
+    launch = rig.device.spec.dispatch_ticks
+
+    def replace(_):
+        memory.unmap(memory.mappings[1])
+        memory.map(DATA, spare)
+
+    def later(_):
+        clock.at(env, launch + 5, clock.WORKER, replace, None)
+
+    clock.at(env, launch + 4, clock.WORKER, later, None)
+    rig.run()
+    came = bytes(spare[OUT : OUT + 64])
+    assert came == (bytes(rig.data[:64]) if policy == "at_issue" else bytes([0x5E] * 64))
+
+
+def test_a_band_without_ticks_then_a_computation() -> None:
+    """A drain packed in no time is granted at once, and its packing acts before the computation that follows."""
+    device = {"dma": {"issue_ticks": 0}}
+
+    def body(ctx):
+        yield from ctx.gather([read(0, 0, 128)])
+        yield from ctx.pack(0, 0, lambda: scramble(ctx.scratch, 3), [write(OUT, 0, 64)], ordered=False)
+        yield from ctx.compute(500, lambda: ctx.scratch.__setitem__(slice(64), ctx.scratch[:64] * 3 + 1))
+        yield from ctx.drain(1, [write(OUT + 64, 0, 64)])
+        yield from ctx.wait_drains()
+
+    each_way(body, [], **device)
+
+    def hurried(ctx):
+        yield from ctx.pack(0, 0, lambda: ctx.scratch.fill(5), [write(OUT, 0, 64)], ordered=False)
+        yield from ctx.compute(1, lambda: ctx.scratch.__imul__(3))
+        yield from ctx.drain(1, [write(OUT + 64, 0, 64)])
+        yield from ctx.wait_drains()
+
+    _, data, _ = each_way(hurried, [], **device)
+    assert data[OUT : OUT + 128] == bytes([15] * 128)

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from tessbed.kernels import OPERATIONS
+from tessbed.kernels.a65.executor import executor_of
 from tessbed.scenarios.bench import measure as measuring
 from tessbed.scenarios.bench.cases import CASES, BenchCase
 from tessbed.scenarios.bench.report import format_bench, run_bench, to_mapping
@@ -55,4 +57,4 @@ def test_cases_are_named_once() -> None:
     """Every case has a name of its own and is admitted."""
     assert len({case.name for case in CASES}) == len(CASES)
     for case in CASES:
-        measuring.BACKENDS[case.op].check_inference(case.request())
+        executor_of(OPERATIONS[case.op]).check_inference(case.request())

@@ -11,6 +11,7 @@ Source: the "Contract" sections of the three documents.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
+from functools import cache
 
 import attrs
 
@@ -67,7 +68,7 @@ class Parameter:
     group: str = ""
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Operation:
     """One operation. `title` is its name in sentences, `code` its one-hot number in packets.
 
@@ -107,12 +108,11 @@ class Operation:
     @property
     def inputs(self) -> tuple[DType, ...]:
         """The scalar types that the operation reads."""
-        return self.linear_dtypes if self.packs else self.tiled_dtypes
+        return _inputs(self)
 
     def outputs(self, source: DType | None = None) -> tuple[DType, ...]:
         """The scalar types that the operation makes of `source`, of any input where None."""
-        ports = [(pair.linear, pair.tiled) if self.packs else (pair.tiled, pair.linear) for pair in self.scalars]
-        return tuple(dict.fromkeys(target for read, target in ports if source in (None, read)))
+        return _outputs(self, source)
 
     @property
     def chooses_output(self) -> bool:
@@ -131,6 +131,17 @@ class Operation:
     def __reduce__(self) -> tuple[object, ...]:
         """A copy or a pickle of a row is the row of that name: there is one of each."""
         return operation, (self.name,)
+
+
+@cache
+def _inputs(row: Operation) -> tuple[DType, ...]:
+    return row.linear_dtypes if row.packs else row.tiled_dtypes
+
+
+@cache
+def _outputs(row: Operation, source: DType | None) -> tuple[DType, ...]:
+    ports = [(pair.linear, pair.tiled) if row.packs else (pair.tiled, pair.linear) for pair in row.scalars]
+    return tuple(dict.fromkeys(target for read, target in ports if source in (None, read)))
 
 
 _TESS_MOVES = "Tess moves INT8 and BF16 only; cast or quantize first"

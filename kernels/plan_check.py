@@ -40,7 +40,10 @@ def check_plan(plan: object, op: Operation | None = None) -> Plan:
     got = plan.op.name if isinstance(plan.op, Operation) else repr(plan.op)
     if op is not None and plan.op is not op:
         raise ContractError("plan_op", "plan", f"got a plan of {got}, wanted one of {op.name}")
-    if not any(plan.op is row for row in OPERATIONS.values()):
+    for row in OPERATIONS.values():
+        if plan.op is row:
+            break
+    else:
         raise ContractError("op_unknown", "plan.op", f"got {got}, wanted one of {', '.join(OPERATIONS)}")
     if not plan.admitted:
         _prove(plan)

@@ -81,7 +81,7 @@ class Field:
 
     def admits(self, value: int) -> bool:
         """Whether a packet may carry `value` here, judged from this field alone."""
-        return value in self.values if self.names else self.low <= value <= self.limit
+        return self.low <= value <= self.limit and (not self.enum or value in self.names)
 
 
 SECTIONS = {

@@ -102,8 +102,9 @@ def decode(raw: bytes) -> dict[str, int]:
     wanted = checksum(raw)
     if values["crc32"] != wanted:
         raise PacketFault("crc", "crc32", f"got {values['crc32']:#010x}, wanted {wanted:#010x}")
+    minor = values["version_minor"]
     for field in FIELDS:
-        if field.since_minor > values["version_minor"] and values[field.name]:
+        if field.since_minor > minor and values[field.name]:
             text = f"got {values[field.name]:#x}, wanted 0: version {VERSION_MAJOR}.{field.since_minor} made the field"
             raise PacketFault("noncanonical", field.name, text)
         _check(field, values[field.name])

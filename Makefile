@@ -11,7 +11,7 @@ MADE    := .venv/made
 PY      := $(BIN)/python
 PIP     := $(PY) -m pip install --disable-pip-version-check --no-input
 INSTALL := $(PIP) --editable
-SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h sim/*.c)
+SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h sim/exact/*.c)
 PYTEST  := $(PY) -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
@@ -54,7 +54,7 @@ bench: $(MADE)/test ## measure the A65 against numpy, and the engines against pl
 
 docs: $(MADE)/test ## write again what the documentation quotes from the product
 	@$(PY) -m tessbed.sim.docs
-	@$(PY) -m tessbed.kernels.ev74.docs
+	@$(PY) -m tessbed.kernels.ev74.docgen.documents
 	@$(PY) -m tessbed.scenarios.docs
 	@$(PY) -m tessbed man > docs/tessbed.1
 	@$(PY) -m tests.docs
@@ -65,7 +65,7 @@ dist: $(MADE)/dist ## build the wheel and the source distribution, in dist/
 
 clean: ## remove what the targets here made, .venv too
 	@rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache runs
-	@rm -f kernels/a65/*.so sim/*.so
+	@rm -f kernels/a65/*.so sim/exact/*.so
 	@find kernels sim runtime firmware_models scenarios tessbed tests fuzz -name __pycache__ -prune -exec rm -rf {} +
 
 $(MADE)/product: $(MADE)/venv $(SOURCES)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import attrs
 
-from tessbed.firmware_models import costs
-from tessbed.firmware_models.pack import CONVERSIONS
+from tessbed.firmware_models.vector_cost import PATHS
+from tessbed.firmware_models.vector_ops import CONVERSIONS
 from tessbed.kernels.ev74.fields import VERSION_MAJOR, VERSION_MINOR
 from tessbed.kernels.operations import OPERATIONS, operation
 
@@ -83,7 +83,7 @@ class Composition:
         if version not in self.packet_versions:
             versions = map(_version, self.packet_versions)
             return "version_major", _words("packet version", _version(version), versions)
-        for table, what in ((CONVERSIONS, "vector step"), (costs.PATHS, "cost of a vector step")):
+        for table, what in ((CONVERSIONS, "vector step"), (PATHS, "cost of a vector step")):
             if conversion and conversion not in table:
                 return "op", _words(what, conversion, table)
         return None

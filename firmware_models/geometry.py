@@ -19,7 +19,7 @@ BLOCK = 16
 
 
 @attrs.frozen
-class Axis:
+class TileAxis:
     """One mapped axis: elements, elements of a full tile, linear bytes between neighbours."""
 
     extent: int
@@ -52,7 +52,7 @@ class Tile:
 
 
 @attrs.frozen(slots=False)
-class Geometry:
+class PacketGeometry:
     """A job's geometry. `axes` is (C, D, H, W), `outer` the unmapped axes as (extent, linear stride).
 
     `packs` says that the tiled side is the output; `parameters` are those of the conversion, by packet field.
@@ -66,7 +66,7 @@ class Geometry:
     tiled_dtype: str
     linear_dtype: str
     fill: int
-    axes: tuple[Axis, ...]
+    axes: tuple[TileAxis, ...]
     outer: tuple[tuple[int, int], ...]
     input_address: int
     output_address: int
@@ -74,7 +74,7 @@ class Geometry:
     output_bytes: int
 
     @classmethod
-    def of(cls, values: Mapping[str, int]) -> "Geometry":
+    def of(cls, values: Mapping[str, int]) -> "PacketGeometry":
         """The geometry that the fields of a valid packet describe."""
         op, tiled, linear = operation_of(values), tiled_dtype(values), linear_dtype(values)
         return cls(
@@ -87,7 +87,7 @@ class Geometry:
             linear_dtype=linear.value,
             fill=values["channel_fill"],
             axes=tuple(
-                Axis(values[f"{name}_extent"], values[f"{name}_tile"], values[f"{name}_stride"]) for name in "cdhw"
+                TileAxis(values[f"{name}_extent"], values[f"{name}_tile"], values[f"{name}_stride"]) for name in "cdhw"
             ),
             outer=tuple(
                 (values[f"outer{index}_extent"], values[f"outer{index}_stride"])

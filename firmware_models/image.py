@@ -13,25 +13,27 @@ from typing import Any
 import attrs
 from simpy import Event
 
-from tessbed.firmware_models import detess, faults, tess
-from tessbed.firmware_models.bands import Program, Sites, body_of, program_of
 from tessbed.firmware_models.composition import Composition
-from tessbed.firmware_models.geometry import Geometry
+from tessbed.firmware_models.geometry import PacketGeometry
+from tessbed.firmware_models.ops import pack, unpack
+from tessbed.firmware_models.refusals import refusal
+from tessbed.firmware_models.worker_loop import BandProgram, WorkItems, body_of, program_of
+from tessbed.kernels.ev74.codec import PacketFault, decode
 from tessbed.kernels.ev74.fields import TILE_FORMATS
-from tessbed.kernels.ev74.packet import PacketFault, decode
 from tessbed.kernels.ev74.rules import check_bound, check_rules, operation_of, tiled_dtype
-from tessbed.sim.completion import Completion
-from tessbed.sim.job import JobContext, MemoryProbe
-from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.completion_record import Completion
+from tessbed.sim.device.job import JobContext
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.transfer.memory import MemoryProbe
 
-Kernel = Callable[[Geometry, DeviceSpec, int], Sites]
-SITES: Mapping[bool, Kernel] = {True: tess.sites, False: detess.sites}
+Kernel = Callable[[PacketGeometry, DeviceSpec, int], WorkItems]
+WORK_ITEMS: Mapping[bool, Kernel] = {True: pack.pack_work_items, False: unpack.unpack_work_items}
 """The kernels, by whether they pack: all operations of one direction run one body."""
 
 
-def program(geometry: Geometry, spec: DeviceSpec, workers: int) -> Program:
+def band_program(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> BandProgram:
     """What a launch of `workers` does."""
-    return program_of(SITES[geometry.packs](geometry, spec, workers))
+    return program_of(WORK_ITEMS[geometry.packs](geometry, spec, workers))
 
 
 @attrs.define(eq=False)
@@ -52,12 +54,12 @@ class FirmwareImage:
         try:
             geometry = self.admit(job.packet, job.memory)
         except PacketFault as fault:
-            return faults.refusal(fault)
-        sites = yield from self._kernel(job, geometry)
-        yield from job.launch(body_of(program_of(sites(geometry, job.spec, job.workers))))
+            return refusal(fault)
+        items = yield from self._kernel(job, geometry)
+        yield from job.launch(body_of(program_of(items(geometry, job.spec, job.workers))))
         return Completion(0)
 
-    def admit(self, raw: bytes, memory: MemoryProbe) -> Geometry:
+    def admit(self, raw: bytes, memory: MemoryProbe) -> PacketGeometry:
         """The geometry of a valid, bound packet whose buffers can be accessed. Raises PacketFault."""
         values = decode(raw)
         op, version = operation_of(values), (values["version_major"], values["version_minor"])
@@ -65,7 +67,7 @@ class FirmwareImage:
         self._check(*needs)
         check_rules(values)
         check_bound(values)
-        geometry = Geometry.of(values)
+        geometry = PacketGeometry.of(values)
         self._check(*needs, geometry.conversion)
         if not memory.readable(geometry.input_address, geometry.input_bytes):
             raise PacketFault("unmapped", "input_address", f"got {geometry.input_address:#x}, which is not mapped")
@@ -81,10 +83,10 @@ class FirmwareImage:
         if lack:
             raise PacketFault("capability", *lack)
 
-    def _kernel(self, job: JobContext, geometry: Geometry) -> Generator[Event, Any, Kernel]:
+    def _kernel(self, job: JobContext, geometry: PacketGeometry) -> Generator[Event, Any, Kernel]:
         """The kernel handle for the job's operation and dtype, loaded at first use."""
         key = geometry.op, geometry.tiled_dtype
         if key not in self.handles:
             yield from job.wait(job.spec.kernel_load_ticks, "load")
-            self.handles[key] = SITES[geometry.packs]
+            self.handles[key] = WORK_ITEMS[geometry.packs]
         return self.handles[key]

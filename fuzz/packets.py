@@ -12,7 +12,7 @@ import atheris
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 with atheris.instrument_imports(include=["tessbed.kernels.ev74"]):
-    from tessbed.kernels.ev74.packet import seal
+    from tessbed.kernels.ev74.codec import seal
     from tests.kernels.ev74.invariant import listing_agrees
 
 CHECKSUM_END = 16

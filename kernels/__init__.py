@@ -1,10 +1,10 @@
 """What must be true of the bytes: requests, plans, the A65 executor, EV74 packets."""
 
-from tessbed.kernels.binding import HostBuffer
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import BindingError, ContractError, NotRepresentable
 from tessbed.kernels.operations import OPERATIONS, Op, Operation
-from tessbed.kernels.plan import Plan, PortPlan, TileClass
+from tessbed.kernels.plan import Plan, PortPlan
+from tessbed.kernels.storage import HostBuffer
 from tessbed.kernels.tensor import (
     ChannelStorage,
     Contiguous,
@@ -14,6 +14,7 @@ from tessbed.kernels.tensor import (
     Strided,
     TensorSpec,
 )
+from tessbed.kernels.tiling import TileClass
 
 __all__ = [
     "OPERATIONS",

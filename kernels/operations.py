@@ -73,7 +73,7 @@ class Operation:
     """One operation. `title` is its name in sentences, `code` its one-hot number in packets.
 
     `packs` says that the tiled side is the output. `remedies` are what to do about the scalar type of the input and of
-    the output, `refusals` the scalar types that are told apart from others. With `strict_zero_strides` a stride of 0
+    the output, `refusals` the scalar types that are distinguished from others. With `strict_zero_strides` a stride of 0
     needs an extent of exactly 1 (DetessCast's rule), else of at most 1. `version_minor` is the lowest minor version of
     packets that knows the operation.
     """

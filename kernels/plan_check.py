@@ -14,18 +14,9 @@ from tessbed.kernels import admission
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import ContractError
 from tessbed.kernels.operations import OPERATIONS, Operation, TileFormat
-from tessbed.kernels.plan import (
-    LIMIT_BYTES,
-    TILE_ALIGNMENT_BYTES,
-    MappedAxis,
-    OuterAxis,
-    Plan,
-    PortPlan,
-    mark_admitted,
-    tile_classes,
-    tile_grid,
-)
+from tessbed.kernels.plan import LIMIT_BYTES, OuterAxis, Plan, PortPlan, mark_admitted
 from tessbed.kernels.tensor import Strided, TensorSpec, dense_strides, span_bytes
+from tessbed.kernels.tiling import TILE_ALIGNMENT_BYTES, MappedAxis, tile_classes, tile_grid
 
 CHANNEL_FILL = "channel_fill"
 

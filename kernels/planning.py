@@ -5,18 +5,9 @@ from operator import index
 
 from tessbed.kernels.errors import ContractError, shown
 from tessbed.kernels.operations import Operation, TileFormat
-from tessbed.kernels.plan import (
-    LIMIT_BYTES,
-    TILE_ALIGNMENT_BYTES,
-    MappedAxis,
-    OuterAxis,
-    Plan,
-    PortPlan,
-    mark_admitted,
-    tile_classes,
-    tile_grid,
-)
+from tessbed.kernels.plan import LIMIT_BYTES, OuterAxis, Plan, PortPlan, mark_admitted
 from tessbed.kernels.tensor import MlaCBlocked, MlaTiled, TensorSpec, dense_strides, span_bytes
+from tessbed.kernels.tiling import TILE_ALIGNMENT_BYTES, MappedAxis, tile_classes, tile_grid
 
 
 def build_plan(

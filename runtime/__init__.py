@@ -1,6 +1,5 @@
 """Who owns a buffer until when: mapping, binding, submission, retirement."""
 
-from tessbed.runtime.buffers import Buffer, View
 from tessbed.runtime.errors import (
     CapabilityError,
     GranuleConflict,
@@ -13,10 +12,11 @@ from tessbed.runtime.errors import (
     StateError,
     SubmitError,
 )
-from tessbed.runtime.jobs import Job, JobResult
-from tessbed.runtime.prepared import Prepared, prepare
+from tessbed.runtime.jobs.job import Job, JobResult
+from tessbed.runtime.jobs.prepared import PreparedJob, prepare
+from tessbed.runtime.jobs.states import State, Transition
+from tessbed.runtime.memory.buffers import Buffer, View
 from tessbed.runtime.runtime import Runtime
-from tessbed.runtime.states import Move, State
 
 __all__ = [
     "Buffer",
@@ -29,13 +29,13 @@ __all__ = [
     "JobLost",
     "JobResult",
     "LifetimeError",
-    "Move",
-    "Prepared",
+    "PreparedJob",
     "QueueFull",
     "Runtime",
     "State",
     "StateError",
     "SubmitError",
+    "Transition",
     "View",
     "prepare",
 ]

@@ -9,15 +9,15 @@ from typing import Any
 
 import attrs
 
-from tessbed.runtime import job_entry
-from tessbed.runtime.buffers import Buffer, View
-from tessbed.runtime.entry import kind_of
 from tessbed.runtime.errors import LifetimeError, SubmitError
-from tessbed.runtime.jobs import Job
-from tessbed.runtime.prepared import Prepared
-from tessbed.runtime.queues import Queue
+from tessbed.runtime.jobs.job import Job
+from tessbed.runtime.jobs.prepared import PreparedJob
+from tessbed.runtime.jobs.states import State
+from tessbed.runtime.memory.buffers import Buffer, View
+from tessbed.runtime.memory.storage_entry import kind_of
 from tessbed.runtime.runtime import Plan, Runtime
-from tessbed.runtime.states import State
+from tessbed.runtime.scheduling import job_entry
+from tessbed.runtime.scheduling.queues import Queue
 
 
 @attrs.define(eq=False, repr=False)
@@ -42,7 +42,11 @@ class Client:
         return self.buffers[-1]
 
     def submit(
-        self, plan: Plan | Prepared, inputs: Sequence[View | Buffer], outputs: Sequence[View | Buffer], **options: Any
+        self,
+        plan: Plan | PreparedJob,
+        inputs: Sequence[View | Buffer],
+        outputs: Sequence[View | Buffer],
+        **options: Any,
     ) -> Job:
         """As `Runtime.submit`, in this client's queue."""
         self._check()

@@ -17,29 +17,31 @@ from simpy import Environment
 from simpy.core import EmptySchedule
 
 from tessbed.kernels.plan import Plan
-from tessbed.runtime import binding, capability, entry, job_entry
-from tessbed.runtime.allocator import DIRTY, Allocator, Handle, Leak, device_heap
-from tessbed.runtime.buffers import Allocation, Buffer, View
-from tessbed.runtime.coherency import Finding, Policy, refuse
-from tessbed.runtime.control import ControlPool
+from tessbed.runtime.address_ranges import JobFootprint
 from tessbed.runtime.errors import SubmitError
 from tessbed.runtime.identity import Identity, check_free, drive
 from tessbed.runtime.integers import integer, optional_number, whole_number
-from tessbed.runtime.jobs import OK, Job, JobResult
-from tessbed.runtime.link import Link
-from tessbed.runtime.prepared import Prepared, prepare
-from tessbed.runtime.queues import Queue, check_ticks
-from tessbed.runtime.recovery import Recovery
-from tessbed.runtime.scheduler import DEVICE_FAULTS, Scheduler
-from tessbed.runtime.spans import Footprint
-from tessbed.runtime.states import Move, State
-from tessbed.runtime.submission import Order, Submitter, Touch
-from tessbed.runtime.trouble import verdict
-from tessbed.runtime.watchdog import Watchdog
-from tessbed.sim.device import Device
-from tessbed.sim.diagnosis import diagnose
+from tessbed.runtime.jobs import capability, port_binding
+from tessbed.runtime.jobs.control_block import ControlPool
+from tessbed.runtime.jobs.job import OK, Job, JobResult
+from tessbed.runtime.jobs.outcome import outcome_of
+from tessbed.runtime.jobs.prepared import PreparedJob, prepare
+from tessbed.runtime.jobs.states import State, Transition
+from tessbed.runtime.memory import storage_entry
+from tessbed.runtime.memory.allocator import HEAP_FILL, Allocator, Handle, Leak, device_heap
+from tessbed.runtime.memory.buffers import Allocation, Buffer, View
+from tessbed.runtime.memory.coherency import CoherencyFinding, Policy, raise_finding
+from tessbed.runtime.scheduling import job_entry
+from tessbed.runtime.scheduling.device_link import Link
+from tessbed.runtime.scheduling.queues import Queue, check_ticks
+from tessbed.runtime.scheduling.recovery import Recovery
+from tessbed.runtime.scheduling.scheduler import DEVICE_FAULTS, Scheduler
+from tessbed.runtime.scheduling.submission import BufferAccess, Order, Submitter
+from tessbed.runtime.scheduling.watchdog import Watchdog
+from tessbed.sim.device.device import Device
 from tessbed.sim.errors import HangError
-from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.events.wait_graph import diagnose
+from tessbed.sim.spec.device_spec import DeviceSpec
 
 Ports = Sequence[View | Buffer | None]
 CHECKERS = ("raise", "report", "off")
@@ -77,7 +79,7 @@ class Runtime:
     auto_reset: bool = attrs.field(default=True, kw_only=True)
     name: str = attrs.field(default="", kw_only=True)
     identity: Identity = attrs.field(init=False)
-    findings: list[Finding] = attrs.field(factory=list, init=False)
+    findings: list[CoherencyFinding] = attrs.field(factory=list, init=False)
     allocator: Allocator = attrs.field(init=False)
     scheduler: Scheduler = attrs.field(init=False)
     recovery: Recovery = attrs.field(init=False)
@@ -89,7 +91,7 @@ class Runtime:
         _check_devices(self.identity, self.devices)
         whole_number("depth", self.depth, 1)
         memories = tuple(device.memory for device in self.devices)
-        report = {"raise": refuse, "report": self.findings.append, "off": None}[self.checker]
+        report = {"raise": raise_finding, "report": self.findings.append, "off": None}[self.checker]
         self.allocator = Allocator(memories, {"device": device_heap(memories)}, report, self.identity)
         self.scheduler = Scheduler(self.env)
         links = (Link(i, device, self.scheduler.interrupt, self.depth) for i, device in enumerate(self.devices))
@@ -142,7 +144,7 @@ class Runtime:
         *,
         name: str = "",
         alignment: int = 16,
-        prefill: int = DIRTY,
+        prefill: int = HEAP_FILL,
         writable: bool = True,
         heap: str = "device",
         policy: Policy = Policy.UNCACHED,
@@ -162,7 +164,7 @@ class Runtime:
 
     def submit(
         self,
-        plan: Plan | Prepared,
+        plan: Plan | PreparedJob,
         inputs: Ports,
         outputs: Ports,
         *,
@@ -179,16 +181,16 @@ class Runtime:
         GranuleConflict, QueueFull, and then nothing has happened.
         """
         order = self._order(queue, after, workers, timeout_ticks, name)
-        work = entry.views(self.identity, "workspace", workspace)
-        prepared = plan if isinstance(plan, Prepared) else prepare(plan)
-        sources, targets = binding.bind(self.identity, prepared.plan, inputs, outputs)
+        work = storage_entry.views(self.identity, "workspace", workspace)
+        prepared = plan if isinstance(plan, PreparedJob) else prepare(plan)
+        sources, targets = port_binding.bind_ports(self.identity, prepared.plan, inputs, outputs)
         if prepared.packet is None:
             return self._skip(order)
         for device in self.devices:
-            capability.check(capability.composition(device.firmware), (prepared.needs,))
+            capability.check_capability(capability.composition(device.firmware), (prepared.needs,))
         raw = prepared.packet.bind(sources[0].address, targets[0].address).raw
-        touches = [Touch.of(view, prepared.plan.input.required_bytes, written=False) for view in sources]
-        touches += [Touch.of(view, prepared.plan.output.required_bytes, written=True) for view in targets]
+        touches = [BufferAccess.of(view, prepared.plan.input.required_bytes, written=False) for view in sources]
+        touches += [BufferAccess.of(view, prepared.plan.output.required_bytes, written=True) for view in targets]
         owners = {
             "prepared": (prepared,),
             "inputs": _allocations(sources),
@@ -216,17 +218,17 @@ class Runtime:
         """
         order = self._order(queue, after, workers, timeout_ticks, name)
         if not isinstance(raw, bytes | bytearray | memoryview):
-            raise SubmitError("type", "packet", f"got {entry.kind_of(raw)}, wanted bytes")
-        sources = entry.views(self.identity, "inputs", inputs)
-        targets = entry.views(self.identity, "outputs", outputs)
-        touches = [Touch.of(view, view.length, written=False) for view in sources]
-        touches += [Touch.of(view, view.length, written=True) for view in targets]
+            raise SubmitError("type", "packet", f"got {storage_entry.kind_of(raw)}, wanted bytes")
+        sources = storage_entry.views(self.identity, "inputs", inputs)
+        targets = storage_entry.views(self.identity, "outputs", outputs)
+        touches = [BufferAccess.of(view, view.length, written=False) for view in sources]
+        touches += [BufferAccess.of(view, view.length, written=True) for view in targets]
         owners = {"inputs": _allocations(sources), "outputs": _allocations(targets)}
         return self.submitter.submit(bytes(raw), touches, owners, order)
 
     def run(
         self,
-        plan: Plan | Prepared,
+        plan: Plan | PreparedJob,
         inputs: Ports,
         outputs: Ports,
         *,
@@ -239,7 +241,7 @@ class Runtime:
     def wait(self, job: Job) -> JobResult:
         """Let time pass until the job is over. Raises JobFault, JobLost, JobCancelled, HangError, SubmitError."""
         self.settle(job)
-        return verdict(job)
+        return outcome_of(job)
 
     def settle(self, job: Job) -> JobResult:
         """As `wait`, but only reports how the job ended. A lost job is over, a reset or not.
@@ -319,7 +321,7 @@ class Runtime:
         """What a client asks for beside the bytes, checked. Raises SubmitError."""
         self.identity.check_open("submit")
         if not isinstance(name, str):
-            raise SubmitError("type", "name", f"got {entry.kind_of(name)}, wanted text")
+            raise SubmitError("type", "name", f"got {storage_entry.kind_of(name)}, wanted text")
         return Order(
             self.default_queue if queue is None else job_entry.queue(self.identity, queue),
             job_entry.jobs(self.identity, "after", after, self.scheduler.live),
@@ -329,9 +331,9 @@ class Runtime:
         )
 
     def _skip(self, order: Order) -> Job:
-        job = Job(0, order.name, b"", Footprint(), order.queue)
+        job = Job(0, order.name, b"", JobFootprint(), order.queue)
         job.outcome = OK
-        job.move(Move.SKIP, self.now)
+        job.move(Transition.SKIP, self.now)
         return job
 
 

@@ -11,15 +11,15 @@ from tessbed.firmware_models.composition import Composition
 from tessbed.firmware_models.image import FirmwareImage
 from tessbed.kernels import Plan
 from tessbed.kernels.a65 import prepared as a65
-from tessbed.kernels.a65.path import RowPath
-from tessbed.runtime.buffers import Buffer
-from tessbed.runtime.jobs import Job, JobResult
+from tessbed.kernels.a65.cost import modelled_ticks
+from tessbed.kernels.a65.row_path import RowPath
+from tessbed.runtime.jobs.job import Job, JobResult
+from tessbed.runtime.memory.buffers import Buffer
 from tessbed.runtime.runtime import Runtime
-from tessbed.scenarios.a65_cost import modelled_ticks
 from tessbed.scenarios.model import FirmwareChoice
-from tessbed.sim.device import Device
-from tessbed.sim.faults import FaultPlan, no_faults
-from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.device.device import Device
+from tessbed.sim.fault_injection import FaultPlan, no_faults
+from tessbed.sim.spec.device_spec import DeviceSpec
 
 ALIGNMENT_BYTES = 64
 
@@ -106,7 +106,7 @@ def submit(
     return runtime.submit(plan, *buffers, workers=workers, timeout_ticks=timeout_ticks, name=name)
 
 
-def ran(job: Job, output: Bytes) -> BackendRun:
+def run_result(job: Job, output: Bytes) -> BackendRun:
     """What came of a job that has been waited for, in vain or not."""
     result = job.result()
     return BackendRun(output, result.device_ticks, result=result, job=job)

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tessbed.scenarios.keys import SCENARIO, Key
-from tessbed.scenarios.schema import schema_text
+from tessbed.scenarios.format.json_schema import schema_text
+from tessbed.scenarios.format.schema_keys import SCENARIO, Key
 from tessbed.sim.docs import BLOCK
-from tessbed.sim.faults import KINDS
-from tessbed.sim.spec import load_preset, preset_names
+from tessbed.sim.fault_injection import FAULT_KINDS
+from tessbed.sim.spec.device_spec import load_preset, preset_names
 
 Rows = Iterable[tuple[str, ...]]
 
@@ -26,7 +26,7 @@ FILE = re.compile(r"```toml\n(# file: (\S+)\n.*?)```", re.DOTALL)
 SESSION = re.compile(r"(```console\n\$ tessbed (.*?)\n).*?(```)", re.DOTALL)
 
 
-def renew(text: str) -> str:
+def renew_scenario_page(text: str) -> str:
     """The page with every table as the code has it."""
     return BLOCK.sub(lambda block: block[1] + _table(*TABLES[block[2]]()) + block[3], text)
 
@@ -50,9 +50,9 @@ def keys() -> tuple[tuple[str, ...], Rows]:
     return ("key", "wanted", "without it", "meaning"), _rows(SCENARIO, "")
 
 
-def faults() -> tuple[tuple[str, ...], Rows]:
+def fault_rows() -> tuple[tuple[str, ...], Rows]:
     """Every kind of fault."""
-    return ("kind", "what happens"), [(f"`{kind}`", what) for kind, what in KINDS.items()]
+    return ("kind", "what happens"), [(f"`{kind}`", what) for kind, what in FAULT_KINDS.items()]
 
 
 def presets() -> tuple[tuple[str, ...], Rows]:
@@ -64,7 +64,7 @@ def presets() -> tuple[tuple[str, ...], Rows]:
     ]
 
 
-TABLES = {"keys": keys, "faults": faults, "presets": presets}
+TABLES = {"keys": keys, "faults": fault_rows, "presets": presets}
 
 
 def _strobes(spec: object) -> str:
@@ -87,7 +87,9 @@ def _table(head: tuple[str, ...], rows: Rows) -> str:
 
 if __name__ == "__main__":
     page = Path("docs/scenario.md")
-    page.write_text(renew_sessions(renew(page.read_text(encoding="utf-8"))), encoding="utf-8", newline="\n")
+    page.write_text(
+        renew_sessions(renew_scenario_page(page.read_text(encoding="utf-8"))), encoding="utf-8", newline="\n"
+    )
     studies = Path("docs/study.md")
     studies.write_text(renew_sessions(studies.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
     Path("docs/scenario.schema.json").write_text(schema_text(), encoding="utf-8", newline="\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tessbed.kernels import Plan, Strided
-from tessbed.scenarios.model import Geometry, InputSource, Job
+from tessbed.scenarios.model import Geometry, InputSource, ScenarioJob
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,7 +72,7 @@ def _open_npy(path: Path) -> "NDArray[Any]":
     return open_memmap(path, mode="r")
 
 
-def fill(out: "NDArray[np.uint8]", job: Job, seed: int) -> None:
+def fill(out: "NDArray[np.uint8]", job: ScenarioJob, seed: int) -> None:
     """Write the input's required span into `out` (uint8, exactly that long); `seed` is the scenario's.
 
     Raises OSError when the file has changed since the scenario was read.

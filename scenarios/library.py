@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tessbed.scenarios.compose import compose
+from tessbed.scenarios.format.loader import compose
+from tessbed.scenarios.format.overrides import apply
+from tessbed.scenarios.format.texts import find, read_text
+from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.model import Scenario
-from tessbed.scenarios.overrides import apply
 from tessbed.scenarios.shipped import catalogue
-from tessbed.scenarios.texts import find, read_text
-from tessbed.scenarios.toml_source import parse
 
 __all__ = ["catalogue", "find", "load", "read_text"]
 
@@ -20,5 +20,5 @@ def load(name: str, settings: Sequence[str] = (), seed: int | None = None, *, to
     What only a run needs is asked for only where the scenario is `to_run`, as `compose` says.
     """
     path = find(name)
-    source = parse(read_text(path, name), name if path == Path(name) else str(path))
+    source = parse_toml(read_text(path, name), name if path == Path(name) else str(path))
     return compose(apply(source, settings, seed), path.parent, to_run=to_run)

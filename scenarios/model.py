@@ -17,8 +17,8 @@ from tessbed.kernels import (
     TensorSpec,
 )
 from tessbed.kernels.ops import requests_of
-from tessbed.sim.faults import Fault
-from tessbed.sim.spec import DeviceSpec, to_mapping
+from tessbed.sim.fault_injection import Fault
+from tessbed.sim.spec.device_spec import DeviceSpec, to_mapping
 
 
 @attrs.frozen
@@ -75,7 +75,7 @@ class InputSource:
 
 
 @attrs.frozen
-class Job:
+class ScenarioJob:
     """One admitted job. `backends` in the order in which they run; `workers` None means all of the device's."""
 
     index: int
@@ -123,7 +123,7 @@ class Scenario:
     preset: str
     device: DeviceSpec
     firmware: FirmwareChoice
-    jobs: tuple[Job, ...]
+    jobs: tuple[ScenarioJob, ...]
 
 
 def to_values(scenario: Scenario) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def to_values(scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def _job_values(job: Job) -> dict[str, Any]:
+def _job_values(job: ScenarioJob) -> dict[str, Any]:
     geometry = job.geometry
     expected = {"output_sha256": job.expected_sha256, "fault": job.expected_fault}
     expected = {name: value for name, value in expected.items() if value is not None}

@@ -4,10 +4,10 @@ from typing import Any
 
 import attrs
 
-from tessbed.runtime.scheduler import NOTICES
-from tessbed.scenarios.run import JobOutcome, Outcome, Run
+from tessbed.runtime.scheduling.scheduler import NOTICES
+from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
 from tessbed.scenarios.text_table import aligned
-from tessbed.sim.spec import to_mapping
+from tessbed.sim.spec.device_spec import to_mapping
 from tessbed.sim.stats import JobStats, Traffic
 
 SCHEMA_VERSION = 1
@@ -19,7 +19,7 @@ OK, FAILED, FAULT, HAZARD = 0, 1, 3, 4
 EXIT_CODES = {"fault": FAULT, "lost": FAULT, "hang": FAULT, "hazard": HAZARD, "lifetime": HAZARD, "not_run": FAULT}
 
 
-def exit_code(run: Run) -> int:
+def exit_code(run: ScenarioRun) -> int:
     """0 as expected, 1 a check failed, 3 the device had trouble, 4 a hazard or lifetime violation; the worst of all."""
     return max(map(_code, run.outcomes))
 
@@ -29,7 +29,7 @@ def _code(outcome: Outcome) -> int:
     return EXIT_CODES[outcome.trouble.kind] if unexpected and outcome.trouble else OK if outcome.ok else FAILED
 
 
-def document(run: Run) -> dict[str, Any]:
+def document(run: ScenarioRun) -> dict[str, Any]:
     """The JSON document of `tessbed run --json`; docs/scenario.md says what each key means."""
     scenario = run.scenario
     return {
@@ -66,8 +66,8 @@ def _result(outcome: Outcome) -> dict[str, Any]:
     }
     if outcome.expected_sha256 or outcome.expected_fault:
         result["as_expected"] = outcome.as_expected
-    if outcome.parted:
-        result["engines_part"] = outcome.parted
+    if outcome.disagreement:
+        result["engines_part"] = outcome.disagreement
     if outcome.idle:
         result["idle_faults"] = list(outcome.idle)
     if outcome.mismatch:
@@ -106,7 +106,7 @@ def _timing(stats: JobStats) -> dict[str, Any]:
     }
 
 
-def table(run: Run) -> list[str]:
+def report_table(run: ScenarioRun) -> list[str]:
     """The verdict and one line for each job and backend."""
     rows = [_row(entry, outcome) for entry in run.jobs for outcome in entry.outcomes]
     header = ("job", "op", "backend", "output bytes", "ticks", "job ticks", "bytes", "sha256")
@@ -115,7 +115,7 @@ def table(run: Run) -> list[str]:
     return [*lines, f"{'ok' if run.ok else 'FAILED'}: {_verdict(run)}"]
 
 
-def _verdict(run: Run) -> str:
+def _verdict(run: ScenarioRun) -> str:
     judged = [outcome.ok for outcome in run.outcomes if not outcome.timing_only]
     timed = sum(outcome.timing_only for outcome in run.outcomes)
     words = [f"{sum(judged)} of {len(judged)} results as they must be, byte for byte"] if judged else []
@@ -144,7 +144,7 @@ def _judgement(outcome: Outcome) -> str:
     return "right" if outcome.as_expected else "WRONG" if outcome.mismatch else "unexpected"
 
 
-def _remarks(run: Run) -> list[str]:
+def _remarks(run: ScenarioRun) -> list[str]:
     """What the ticks are, and what went wrong, a line each."""
     mhz = run.scenario.device.clock_mhz
     lines = [f"ticks: the device's on ev74, modelled on a65; model ticks at {mhz} MHz, not calibrated on silicon"]
@@ -164,7 +164,7 @@ def complaints(outcome: Outcome) -> list[str]:
     if outcome.trouble:
         return [f"{outcome.trouble.kind}: {outcome.trouble.text}"]
     texts = [str(outcome.mismatch)] if outcome.mismatch else []
-    texts += [outcome.parted] if outcome.parted else []
+    texts += [outcome.disagreement] if outcome.disagreement else []
     if outcome.timing_only:
         return texts
     if outcome.expected_fault:

@@ -12,7 +12,7 @@ def catalogue() -> dict[str, Path]:
 
 def drills() -> dict[str, Path]:
     """The drills that ship with the package, likewise."""
-    return _files(HERE / "drills" / "field")
+    return _files(HERE / "verification" / "failure_cases" / "shipped")
 
 
 def _files(folder: Path) -> dict[str, Path]:

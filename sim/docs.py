@@ -11,15 +11,15 @@ from typing import Any
 
 import attrs
 
-from tessbed.sim import check
-from tessbed.sim.completion import FIELDS, STATUS
-from tessbed.sim.faults import KINDS
-from tessbed.sim.spec import DeviceSpec, to_mapping
+from tessbed.sim.checkers import hazards
+from tessbed.sim.completion_record import FIELDS, STATUS
+from tessbed.sim.fault_injection import FAULT_KINDS
+from tessbed.sim.spec.device_spec import DeviceSpec, to_mapping
 
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 
 
-def renew(text: str) -> str:
+def renew_simulation_page(text: str) -> str:
     """The page with every table as the code has it."""
     return BLOCK.sub(lambda block: block[1] + TABLES[block[2]]() + block[3], text)
 
@@ -30,7 +30,7 @@ def fields() -> str:
     return _table(("field", "unit", "default", "limits", "meaning", "provenance"), rows)
 
 
-def record() -> str:
+def record_table() -> str:
     """The completion record, field by field."""
     sizes = {"I": 4, "H": 2, "Q": 8, "16s": 16}
     offset, rows = 0, []
@@ -40,22 +40,28 @@ def record() -> str:
     return _table(("offset", "bytes", "field", "meaning"), rows)
 
 
-def status() -> str:
+def status_table() -> str:
     """The status codes of the device."""
     return _table(("status", "name"), [(f"{code:#x}", f"`{name}`") for name, code in STATUS.items()])
 
 
-def faults() -> str:
+def fault_table() -> str:
     """What can go wrong on purpose."""
-    return _table(("fault", "what happens"), [(f"`{name}`", text) for name, text in KINDS.items()])
+    return _table(("fault", "what happens"), [(f"`{name}`", text) for name, text in FAULT_KINDS.items()])
 
 
-def hazards() -> str:
+def hazard_table() -> str:
     """What the checker can find."""
-    return _table(("kind", "finding"), [(f"`{name}`", text) for name, text in check.KINDS.items()])
+    return _table(("kind", "finding"), [(f"`{name}`", text) for name, text in hazards.HAZARD_KINDS.items()])
 
 
-TABLES = {"fields": fields, "record": record, "status": status, "faults": faults, "hazards": hazards}
+TABLES = {
+    "fields": fields,
+    "record": record_table,
+    "status": status_table,
+    "faults": fault_table,
+    "hazards": hazard_table,
+}
 
 
 def _rows(cls: Any, defaults: dict[str, Any], prefix: str) -> Iterator[tuple[str, ...]]:
@@ -93,4 +99,4 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 if __name__ == "__main__":
     page = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/simulation.md")
-    page.write_text(renew(page.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+    page.write_text(renew_simulation_page(page.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")

@@ -5,7 +5,7 @@ Ticks of transfers and workers count from the launch. Nothing here depends on da
 
 import attrs
 
-from tessbed.sim.completion import Completion
+from tessbed.sim.completion_record import Completion
 
 STALLS = ("issue", "gather", "slot", "compute", "order", "end")
 WORD = (1 << 64) - 1

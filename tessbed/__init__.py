@@ -3,7 +3,7 @@
 TYPE_CHECKING = False  # typing takes longer to import than all else here
 
 if TYPE_CHECKING:
-    from tessbed.face import detess, detesscast, tess
+    from tessbed.arrays import detess, detesscast, tess
 
 __version__ = "0.2.0"
 __all__ = ["__version__", "detess", "detesscast", "tess"]
@@ -15,9 +15,9 @@ def __getattr__(name: str) -> object:
 
     if name.startswith("_") or (name not in __all__ and find_spec(f"{__name__}.{name}")):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from tessbed import face
+    from tessbed import arrays
 
-    return face.function(name)
+    return arrays.function(name)
 
 
 def __dir__() -> list[str]:

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 def main(argv: "Sequence[str] | None" = None) -> "NoReturn":
     """The console script: runs one verb and leaves with its exit code."""
-    from tessbed.verbs import interrupts
+    from tessbed.commands import interrupts
 
     restore = interrupts.leave_at_once()
     try:
-        from tessbed.verbs.exits import run
+        from tessbed.commands.exits import run
 
         code = run(list(sys.argv[1:] if argv is None else argv))
     finally:

@@ -17,10 +17,10 @@ from typing import Any
 
 import attrs
 
-from tessbed.sim import native
-from tessbed.sim.exact import VARIABLE, simulate
-from tessbed.sim.spec import DeviceSpec, override
-from tessbed.sim.timing import Cost, Program, Run, TimedBand, Timing
+from tessbed.sim.exact import native
+from tessbed.sim.exact.engine import VARIABLE, simulate
+from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, TimedBand, Timing
+from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tests.yardstick.plain import run_plain
 from tests.yardstick.reference import run_reference, timed
 from tests.yardstick.work import Memory, Work, catalogue, single_rows, uniform
@@ -66,7 +66,7 @@ def contenders(work: Work, memory: Memory) -> dict[str, Contender]:
     }
 
 
-def in_form(form: str, spec: DeviceSpec, program: Program) -> Timing:
+def in_form(form: str, spec: DeviceSpec, program: LaunchProgram) -> Timing:
     """The exact engine in one of its forms."""
     os.environ[VARIABLE] = form
     return simulate(spec, program)
@@ -78,7 +78,7 @@ def grids(workers: int, rounds: int) -> list[Grid]:
     band = TimedBand(((Cost(71, 16, 64),) * 8,), 400, False, (Cost(64, 128, 512),), 1)
     found = []
     for tiles in GRIDS:
-        program = Program((band,), tuple((Run((0,), len(range(w, tiles, workers))),) for w in range(workers)))
+        program = LaunchProgram((band,), tuple((BandRun((0,), len(range(w, tiles, workers))),) for w in range(workers)))
         spent = {
             name: median(_cpu_seconds(partial(in_form, form, spec, program), 10) for _ in range(rounds))
             for form, name in FORMS.items()
@@ -160,8 +160,8 @@ def main() -> None:
     results = [measure(work, options.rounds) for work in cases(options.cases)]
     uniform_grids = [] if options.cases else [grid for workers in (1, 4, 16) for grid in grids(workers, options.rounds)]
     if options.json:
-        told = {"cases": [attrs.asdict(r) for r in results], "grids": [attrs.asdict(g) for g in uniform_grids]}
-        print(json.dumps(told, indent=2))
+        reported = {"cases": [attrs.asdict(r) for r in results], "grids": [attrs.asdict(g) for g in uniform_grids]}
+        print(json.dumps(reported, indent=2))
     else:
         print(table(results) if results else "no such case")
         if uniform_grids:

@@ -195,3 +195,43 @@ def test_the_wheel_runs(packages, tmp_path):
     done = run("-m", "tessbed", "run", "documents-2x17", cwd=tmp_path, PYTHONPATH=str(tmp_path))
     assert done.stdout.splitlines()[-1].startswith("ok: ")
     assert run("-c", "import tessbed; print(tessbed.__file__)", cwd=tmp_path).stdout.startswith(str(tmp_path))
+
+
+FAMILIES = {
+    "command",  # of the commands
+    "document",  # of the reports
+    "lines",
+    "prepare",  # of the kernels
+    "execute",
+    "encode_relocatable",
+    "check_inference",
+    "Request",
+    "Params",
+}
+
+
+def product() -> dict[str, Path]:
+    """Every module of the product by its path from the root."""
+    return {
+        path.relative_to(ROOT).as_posix(): path
+        for room in (*ROOMS, "tessbed")
+        for path in (ROOT / room).rglob("*.py")
+        if room != "tessbed" or path.relative_to(ROOT).parts[1] not in ROOMS
+    }
+
+
+def test_no_folder_is_crowded():
+    """A folder holds at most 16 modules, but for the commands, which are one module each."""
+    folders = [str(Path(name).parent) for name in product() if not name.endswith("__init__.py")]
+    crowded = {folder: folders.count(folder) for folder in folders if folders.count(folder) > 16}
+    assert set(crowded) <= {"tessbed/commands"}
+
+
+def test_one_meaning_one_name():
+    """No two modules define the same public class or function, but for families that have one role each."""
+    where: dict[str, set[str]] = {}
+    for name, path in product().items():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                where.setdefault(node.name, set()).add(name)
+    assert {name: sorted(found) for name, found in where.items() if len(found) > 1 and name not in FAMILIES} == {}

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from tessbed.kernels.operations import TileFormat
-from tessbed.kernels.plan import CHANNEL_BLOCK, Plan, TileClass
+from tessbed.kernels.plan import Plan
+from tessbed.kernels.tiling import CHANNEL_BLOCK, TileClass
 
 Loop = tuple[int, int, int]
 """(extent, tiled stride in bytes, linear stride in bytes)"""

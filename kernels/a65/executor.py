@@ -5,10 +5,10 @@ from functools import cache
 import attrs
 
 from tessbed.kernels.a65 import prepared as rows
-from tessbed.kernels.binding import Views
 from tessbed.kernels.operations import Operation
 from tessbed.kernels.ops.requests import AnyRequest, requests_of
 from tessbed.kernels.plan import Plan
+from tessbed.kernels.storage import Views
 
 
 @attrs.frozen(eq=False)
@@ -16,17 +16,17 @@ class Executor:
     """One operation on the A65."""
 
     operation: Operation
-    Prepared: type[rows.Prepared] = rows.Prepared
+    Prepared: type[rows.PreparedExecution] = rows.PreparedExecution
 
-    def prepare(self, plan: Plan) -> rows.Prepared:
+    def prepare(self, plan: Plan) -> rows.PreparedExecution:
         """Chooses the row path of a plan; ContractError for a plan of another operation."""
         return rows.prepare(plan, self.operation)
 
-    def check_inference(self, request: AnyRequest) -> rows.Prepared:
+    def check_inference(self, request: AnyRequest) -> rows.PreparedExecution:
         """Admission and preparation in one step."""
         return self.prepare(requests_of(self.operation).check_inference(request))
 
-    def execute(self, prepared: rows.Prepared, inputs: Views, outputs: Views) -> None:
+    def execute(self, prepared: rows.PreparedExecution, inputs: Views, outputs: Views) -> None:
         """Runs one call on one input and one output view; BindingError before the first write, never after."""
         rows.execute(rows.check_prepared(prepared, self.operation), inputs, outputs)
 

@@ -7,10 +7,11 @@ The program's order of fields is the Program, Loop and Tiles structs of `_progra
 import struct
 from collections.abc import Iterator
 
-from tessbed.kernels.binding import Bound, Views
 from tessbed.kernels.conversions import look_up
 from tessbed.kernels.operations import TileFormat
-from tessbed.kernels.plan import LIMIT_BYTES, Plan, TileClass
+from tessbed.kernels.plan import LIMIT_BYTES, Plan
+from tessbed.kernels.storage import BoundStorage, Views
+from tessbed.kernels.tiling import TileClass
 
 try:
     import tessbed.kernels.a65._rows as _rows
@@ -31,7 +32,7 @@ def vectors() -> str:
     return _rows.selected() if _rows else "none"
 
 
-def compile_plan(plan: Plan, classes: tuple[TileClass, ...]) -> bytes:
+def compile_native(plan: Plan, classes: tuple[TileClass, ...]) -> bytes:
     """The program of a plan that is not empty; its size depends on nothing but the number of classes."""
     numbers = (*_geometry(plan, classes), *_outer(plan), *(number for tiles in classes for number in _tiles(tiles)))
     try:
@@ -75,7 +76,7 @@ def attempt(program: bytes, inputs: Views, outputs: Views) -> bool:
     return _rows.attempt(program, inputs, outputs)
 
 
-def run(program: bytes, tiled: Bound, linear: Bound) -> None:
+def run_native(program: bytes, tiled: BoundStorage, linear: BoundStorage) -> None:
     """Executes the program on bound storage; the interpreter's lock is released meanwhile."""
     assert _rows is not None
     _rows.run(program, tiled.address, tiled.capacity, linear.address, linear.capacity)

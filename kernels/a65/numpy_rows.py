@@ -15,9 +15,10 @@ import attrs
 import numpy as np
 
 from tessbed.kernels.a65.blocks import Block, Gap, blocks_of, gaps_of
-from tessbed.kernels.binding import Bound
 from tessbed.kernels.conversions import look_up
-from tessbed.kernels.plan import Plan, TileClass
+from tessbed.kernels.plan import Plan
+from tessbed.kernels.storage import BoundStorage
+from tessbed.kernels.tiling import TileClass
 
 BYTE = np.dtype("u1")
 WORD = np.dtype("<u2")
@@ -28,7 +29,7 @@ PIECE_SCALARS = 1 << 14
 
 
 @attrs.frozen
-class View:
+class StridedView:
     """A strided view to be laid over a port's storage."""
 
     dtype: np.dtype
@@ -48,10 +49,10 @@ class Step(Protocol):
 
 
 @attrs.frozen
-class Fill:
+class FillStep:
     """Sets every element of `target` to `value`."""
 
-    target: View
+    target: StridedView
     value: int
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
@@ -62,8 +63,8 @@ class Fill:
 class Copy:
     """Copies `source` into `target`, element by element; both have the same type."""
 
-    target: View
-    source: View
+    target: StridedView
+    source: StridedView
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
         np.copyto(self.target.over(target), self.source.over(source), casting="no")
@@ -82,8 +83,8 @@ class Converted:
     numpy's arithmetic touches the floating-point environment: a `convert` that computes must keep it as it was.
     """
 
-    targets: tuple[View, ...]
-    sources: tuple[View, ...]
+    targets: tuple[StridedView, ...]
+    sources: tuple[StridedView, ...]
     convert: Convert
     parameters: tuple[tuple[str, int], ...]
 
@@ -103,21 +104,21 @@ class Converted:
 
 
 @attrs.frozen
-class Program:
+class RowProgram:
     """The steps of a plan in order; `packs` says that they go from linear to tiled storage."""
 
     packs: bool
     steps: tuple[Step, ...]
 
 
-def compile_plan(plan: Plan, classes: tuple[TileClass, ...]) -> Program:
+def compile_numpy(plan: Plan, classes: tuple[TileClass, ...]) -> RowProgram:
     """The steps that execute `plan`: paddings first, since payload may overwrite them."""
     move = look_up(CONVERSIONS, plan.conversion, "the table of the A65's numpy rows")
     fills = _fills(plan, classes) if plan.packs else ()
-    return Program(plan.packs, (*fills, *move(plan, blocks_of(plan, classes))))
+    return RowProgram(plan.packs, (*fills, *move(plan, blocks_of(plan, classes))))
 
 
-def run(program: Program, tiled: Bound, linear: Bound) -> None:
+def run_numpy(program: RowProgram, tiled: BoundStorage, linear: BoundStorage) -> None:
     """Executes the program on bound storage."""
     tiled_storage, linear_storage = np.asarray(tiled.storage), np.asarray(linear.storage)
     source, target = (linear_storage, tiled_storage) if program.packs else (tiled_storage, linear_storage)
@@ -125,19 +126,19 @@ def run(program: Program, tiled: Bound, linear: Bound) -> None:
         step.run(source, target)
 
 
-def _fills(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[Fill]:
+def _fills(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[FillStep]:
     """Channel padding as one fill of the whole span, then the alignment bytes, unless the first fill was zero."""
     padded = any(tiles.stored_channels > tiles.extents[0] for tiles in classes)
     if padded:
-        yield Fill(View(BYTE, (plan.output.required_bytes,), 0, (1,)), plan.channel_fill)
+        yield FillStep(StridedView(BYTE, (plan.output.required_bytes,), 0, (1,)), plan.channel_fill)
     if not padded or plan.channel_fill:
         for gap in gaps_of(plan, classes):
-            yield Fill(_gap_view(gap), 0)
+            yield FillStep(_gap_view(gap), 0)
 
 
-def _gap_view(gap: Gap) -> View:
+def _gap_view(gap: Gap) -> StridedView:
     shape = (*(extent for extent, _ in gap.loops), gap.length)
-    return View(BYTE, shape, gap.tiled_offset, (*(stride for _, stride in gap.loops), 1))
+    return StridedView(BYTE, shape, gap.tiled_offset, (*(stride for _, stride in gap.loops), 1))
 
 
 def _byte_rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
@@ -154,10 +155,10 @@ def _wide_rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
     """The low words of FP32 are cleared first: as a whole where there are no gaps, else block by block."""
     dense = plan.linear.required_bytes == prod(plan.shape) * plan.linear_dtype.width
     if dense:
-        yield Fill(View(BYTE, (plan.linear.required_bytes,), 0, (1,)), 0)
+        yield FillStep(StridedView(BYTE, (plan.linear.required_bytes,), 0, (1,)), 0)
     for block in blocks:
         if not dense:
-            yield Fill(_lanes(block, WORD, 0, tiled=False), 0)
+            yield FillStep(_lanes(block, WORD, 0, tiled=False), 0)
         yield from _word_steps(block, plan.packs, 2)
 
 
@@ -195,7 +196,7 @@ def _word_steps(block: Block, packs: bool, word: int) -> Iterator[Step]:
         yield from _plane_steps(block, packs, word)
 
 
-def _copy(linear: View, tiled: View, packs: bool) -> Copy:
+def _copy(linear: StridedView, tiled: StridedView, packs: bool) -> Copy:
     return Copy(tiled, linear) if packs else Copy(linear, tiled)
 
 
@@ -244,15 +245,15 @@ def _items(length: int) -> Iterator[tuple[int, int]]:
         yield length - ITEM_BYTES, 1
 
 
-def _lanes(block: Block, dtype: np.dtype, byte: int, *, tiled: bool) -> View:
+def _lanes(block: Block, dtype: np.dtype, byte: int, *, tiled: bool) -> StridedView:
     """One `dtype` at `byte` of every channel's scalar (linear) or pixel (tiled)."""
     return _view(block, dtype, byte, block.channels, 1 if tiled else block.channel_stride_bytes, tiled=tiled)
 
 
-def _view(block: Block, dtype: np.dtype, first: int, count: int, step: int, *, tiled: bool) -> View:
+def _view(block: Block, dtype: np.dtype, first: int, count: int, step: int, *, tiled: bool) -> StridedView:
     side = 1 if tiled else 2
     loops = [(loop[0], loop[side]) for loop in block.loops]
     if count > 1:
         loops.append((count, step))
     offset = (block.tiled_offset if tiled else block.linear_offset) + first
-    return View(dtype, tuple(extent for extent, _ in loops), offset, tuple(stride for _, stride in loops))
+    return StridedView(dtype, tuple(extent for extent, _ in loops), offset, tuple(stride for _, stride in loops))

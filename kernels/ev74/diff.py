@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import attrs
 
+from tessbed.kernels.ev74.codec import read
 from tessbed.kernels.ev74.disasm import spell
 from tessbed.kernels.ev74.fields import FIELDS, PACKET_BYTES, Field
-from tessbed.kernels.ev74.packet import read
 
 
 @attrs.frozen
@@ -18,7 +18,7 @@ class Change:
     right: int | None
 
 
-def changes(left: bytes, right: bytes) -> tuple[Change, ...]:
+def packet_changes(left: bytes, right: bytes) -> tuple[Change, ...]:
     """The fields that differ, in packet order. Bytes behind the packet are no field: see `difference`."""
     pairs = ((field, _value(left, field), _value(right, field)) for field in FIELDS)
     return tuple(
@@ -28,7 +28,7 @@ def changes(left: bytes, right: bytes) -> tuple[Change, ...]:
     )
 
 
-def difference(left: bytes, right: bytes) -> str:
+def packet_difference(left: bytes, right: bytes) -> str:
     """A line for each difference, ending in a newline; empty where the bytes are equal."""
     return "".join(f"{line}\n" for line in _lines(left, right))
 
@@ -38,7 +38,7 @@ def _value(raw: bytes, field: Field) -> int | None:
 
 
 def _lines(left: bytes, right: bytes) -> Iterator[str]:
-    for change in changes(left, right):
+    for change in packet_changes(left, right):
         old, new = (_spelt(change.field, value) for value in (change.left, change.right))
         yield f"{change.field.offset:#05x}  {change.field.name:21}  {old} -> {new}"
     rest = [raw[PACKET_BYTES:] for raw in (left, right)]

@@ -6,8 +6,17 @@ fault. A valid packet is followed by its geometry in words.
 
 from collections.abc import Iterator, Mapping
 
-from tessbed.kernels.ev74.fields import AXES, DTYPES, FIELDS, PACKET_BYTES, PORTS, SECTIONS, TILE_FORMATS, Field
-from tessbed.kernels.ev74.packet import PacketFault, read
+from tessbed.kernels.ev74.codec import PacketFault, read
+from tessbed.kernels.ev74.fields import (
+    AXES,
+    DTYPES,
+    FIELDS,
+    PACKET_BYTES,
+    PORTS,
+    SECTIONS,
+    TILE_FORMATS,
+    Field,
+)
 from tessbed.kernels.ev74.rules import check_packet, operation_of, tiled_port
 
 _BYTES_COLUMN = 3 * 8 - 1

@@ -6,7 +6,7 @@ import attrs
 
 from tessbed.kernels.errors import ContractError, NotRepresentable
 from tessbed.kernels.ev74 import fields
-from tessbed.kernels.ev74.packet import Packet, pack
+from tessbed.kernels.ev74.codec import Packet, pack_packet
 from tessbed.kernels.operations import Operation
 from tessbed.kernels.plan import Plan
 from tessbed.kernels.plan_check import check_plan
@@ -47,7 +47,7 @@ def encode_plan(plan: Plan, op: Operation | None = None) -> Packet:
     for name, value in values.items():
         if value > fields.BY_NAME[name].limit:
             raise NotRepresentable(name, value, fields.BY_NAME[name].limit)
-    return pack(values)
+    return pack_packet(values)
 
 
 def _header(plan: Plan) -> dict[str, int]:

@@ -11,8 +11,17 @@ from itertools import product
 from math import prod
 
 from tessbed.kernels.dtypes import DType
-from tessbed.kernels.ev74.fields import AXES, BY_NAME, DTYPES, FIELDS, MAX_OUTER, MAX_RANK, PORTS, TILE_FORMATS
-from tessbed.kernels.ev74.packet import PacketFault, decode
+from tessbed.kernels.ev74.codec import PacketFault, decode
+from tessbed.kernels.ev74.fields import (
+    AXES,
+    BY_NAME,
+    DTYPES,
+    FIELDS,
+    MAX_OUTER,
+    MAX_RANK,
+    PORTS,
+    TILE_FORMATS,
+)
 from tessbed.kernels.operations import OPERATIONS, Operation, TileFormat
 
 TILE_ALIGNMENT_BYTES = 16

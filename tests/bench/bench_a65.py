@@ -6,8 +6,8 @@ Not collected with the suite: `pip install 'tessbed[bench]'`, then
 
 import pytest
 
-from tessbed.scenarios.bench import measure
-from tessbed.scenarios.bench.cases import CASES, BenchCase
+from tessbed.bench import measurement
+from tessbed.bench.cases import CASES, BenchCase
 
 pytest.importorskip("pytest_benchmark")
 
@@ -17,7 +17,7 @@ cases = pytest.mark.parametrize("case", [case for case in CASES if case.family !
 @cases
 def test_call(case: BenchCase, benchmark) -> None:
     """One checked call on bound storage."""
-    contenders = measure.contenders(case)
+    contenders = measurement.contenders(case)
     benchmark.group = case.name
     benchmark(contenders["call"])
 
@@ -25,7 +25,7 @@ def test_call(case: BenchCase, benchmark) -> None:
 @cases
 def test_copy(case: BenchCase, benchmark) -> None:
     """np.copyto of the same traffic."""
-    contenders = measure.contenders(case)
+    contenders = measurement.contenders(case)
     benchmark.group = case.name
     benchmark(contenders["copy"])
 
@@ -33,4 +33,4 @@ def test_copy(case: BenchCase, benchmark) -> None:
 @cases
 def test_preparation(case: BenchCase, benchmark) -> None:
     """Admission and preparation."""
-    benchmark(measure.BACKENDS[case.op].check_inference, case.request())
+    benchmark(measurement.BACKENDS[case.op].check_inference, case.request())

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from tessbed.cli import main
-from tessbed.verbs.group import VERBS
+from tessbed.commands.group import VERBS
 
 HEAVY = (
     "scenarios.library", "scenarios.run", "scenarios.report", "scenarios.folder", "scenarios.study.sweep.sweep",

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tessbed.commands import bench, doctor
 from tessbed.kernels.a65 import native_rows
-from tessbed.sim import native
-from tessbed.verbs import bench, doctor
+from tessbed.sim.exact import native
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,12 +17,12 @@ ROOT = Path(__file__).parents[2]
 def test_doctor_names_the_rows_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     """The report follows TESSBED_ROWS, and says that it does."""
     monkeypatch.setenv("TESSBED_ROWS", "numpy")
-    told = CliRunner().invoke(doctor.command, [], standalone_mode=False).output
-    assert "A65 rows  numpy, as TESSBED_ROWS asks" in told
+    reported = CliRunner().invoke(doctor.command, [], standalone_mode=False).output
+    assert "A65 rows  numpy, as TESSBED_ROWS asks" in reported
 
 
 def test_doctor_says_why_native_rows_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the extension the reason is told, and numpy is in use."""
+    """Without the extension the reason is reported, and numpy is in use."""
     monkeypatch.delenv("TESSBED_ROWS", raising=False)
     monkeypatch.setattr(native_rows, "missing", "no module of that name")
     found = json.loads(CliRunner().invoke(doctor.command, ["--json"], standalone_mode=False).output)
@@ -36,12 +36,12 @@ def test_doctor_tells_both_parts_in_c_that_are_missing(monkeypatch: pytest.Monke
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(native_rows, "missing", "no rows")
     monkeypatch.setattr(native, "missing", "no counting")
-    told = CliRunner().invoke(doctor.command, [], standalone_mode=False).output
-    assert "A65 rows  numpy" in told
-    assert "exact     python" in told
-    assert "the native form is missing: no rows\n" in told
-    assert "the native form is missing: no counting\n" in told
-    assert told.count("install again with a C compiler") == 2
+    reported = CliRunner().invoke(doctor.command, [], standalone_mode=False).output
+    assert "A65 rows  numpy" in reported
+    assert "exact     python" in reported
+    assert "the native form is missing: no rows\n" in reported
+    assert "the native form is missing: no counting\n" in reported
+    assert reported.count("install again with a C compiler") == 2
 
 
 def test_doctor_knows_every_extra_for_users() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tessbed.verbs.man import page
+from tessbed.commands.man import page
 from tests.cli.conftest import Tessbed
 
 ROOT = Path(__file__).parents[2]
@@ -100,7 +100,7 @@ UNWANTED = ("numpy", "simpy", "tree_sitter", "tessbed.kernels", "tessbed.runtime
         ("tessbed r", UNWANTED),
         ("tessbed run lu", UNWANTED),
         ("tessbed sweep --v", UNWANTED),
-        ("tessbed run luma --set device.w", ("simpy", "tree_sitter", "tessbed.runtime", "tessbed.sim.device")),
+        ("tessbed run luma --set device.w", ("simpy", "tree_sitter", "tessbed.runtime", "tessbed.sim.device.device")),
     ],
 )
 def test_completion_loads_no_engine(line: str, unwanted: tuple[str, ...]) -> None:

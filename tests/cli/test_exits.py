@@ -6,22 +6,22 @@ from importlib import import_module
 import pytest
 
 import tessbed
-from tessbed.verbs.diagnostics import diagnostics
-from tessbed.verbs.exits import CODES, code_of, form_of
+from tessbed.commands.diagnostics import diagnostics
+from tessbed.commands.exits import CODES, code_of, form_of
 
 CLASSES = [
-    ("tessbed.scenarios.problems", "ScenarioError", 2),
+    ("tessbed.scenarios.format.diagnostics", "ScenarioError", 2),
     ("tessbed.kernels.errors", "ContractError", 2),
     ("tessbed.kernels.errors", "NotRepresentable", 2),
     ("tessbed.kernels.errors", "BindingError", 2),
-    ("tessbed.kernels.ev74.packet", "PacketFault", 2),
+    ("tessbed.kernels.ev74.codec", "PacketFault", 2),
     ("tessbed.sim.errors", "SpecError", 2),
     ("tessbed.runtime.errors", "SubmitError", 2),
     ("tessbed.runtime.errors", "QueueFull", 2),
     ("tessbed.runtime.errors", "GranuleConflict", 2),
     ("tessbed.runtime.errors", "CapabilityError", 2),
     ("tessbed.runtime.errors", "HeapExhausted", 2),
-    ("tessbed.runtime.graph", "GraphError", 2),
+    ("tessbed.runtime.graph.graph", "GraphError", 2),
     ("builtins", "MemoryError", 2),
     ("builtins", "OSError", 2),
     ("builtins", "PermissionError", 2),
@@ -42,7 +42,7 @@ def test_codes(module: str, name: str, code: int) -> None:
     assert code_of(kind.__new__(kind)) == code
 
 
-INSIDE = {"Pruned", "OtherOrder", "Wrong"}
+INSIDE = {"Pruned", "OrderDiverged", "CheckFailed"}
 """Caught where they are raised: they reach nobody."""
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tessbed.commands import bit_flips as verb
 from tessbed.kernels.ev74 import rules
 from tessbed.kernels.ev74.disasm import disassemble
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS
-from tessbed.verbs import census as verb
 from tests.cli.conftest import Said, Tessbed
 from tests.kernels.ev74.cases import BOUND, FOLDER, spoilt
 
@@ -282,7 +282,9 @@ def test_census_as_json(tessbed: Tessbed, tiny: Path) -> None:
 def test_an_unexplained_bit_fails_the_census(tessbed: Tessbed, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the rule on fills eight bits do nothing: they are named, and the exit code is 1."""
     monkeypatch.setattr(rules, "RULES", tuple(rule for rule in rules.RULES if rule.__name__ != "_fill"))
-    monkeypatch.setattr(verb, "census", partial(verb.census, fields=[BY_NAME["channel_fill"], BY_NAME["flags"]]))
+    monkeypatch.setattr(
+        verb, "flip_every_bit", partial(verb.flip_every_bit, fields=[BY_NAME["channel_fill"], BY_NAME["flags"]])
+    )
     said = tessbed("verify", tiny, "--census")
     assert said.code == 1
     assert "unexplained: channel_fill bit 7: ends in crc with the checksum as it was, in ok with it" in said.out

@@ -54,10 +54,10 @@ def test_exit_codes(tessbed: Tessbed, file: Path, arguments: tuple[str, ...], co
 def test_json(tessbed: Tessbed, file: Path) -> None:
     """The document stands alone on stdout, and says nothing on stderr."""
     said = tessbed("run", file, "--json", "--seed", 3)
-    told = json.loads(said.out)
+    reported = json.loads(said.out)
     assert (said.code, said.err) == (0, "")
-    assert (told["schema_version"], told["verdict"], told["seed"]) == (1, "ok", 3)
-    assert told["jobs"][0]["results"]["ev74"]["output_bytes"] == 384
+    assert (reported["schema_version"], reported["verdict"], reported["seed"]) == (1, "ok", 3)
+    assert reported["jobs"][0]["results"]["ev74"]["output_bytes"] == 384
 
 
 def test_table(tessbed: Tessbed, file: Path) -> None:
@@ -152,7 +152,7 @@ def test_list(tessbed: Tessbed) -> None:
 
 
 def test_a_drill_is_no_scenario(tessbed: Tessbed) -> None:
-    """Whoever takes the name of a drill for a scenario's is told which verb runs it."""
+    """Whoever takes the name of a drill for a scenario's is reported which verb runs it."""
     said = tessbed("run", "stale-cache")
     assert said.code == 2
     assert said.err == (

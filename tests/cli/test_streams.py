@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tessbed.verbs.group import VERBS
+from tessbed.commands.group import VERBS
 from tests.cli.conftest import HEAD
 from tests.kernels.ev74.cases import FOLDER
 
@@ -112,10 +112,10 @@ def test_a_mistake_on_streams_that_fail(verb: str, fork: Fork) -> None:
     """A usage error is exit 2 though stderr can not be written, and one line where it can; with --json a document."""
     assert fork(verb, "--nope", err="full")["code"] == 2
     assert fork(verb, "--nope", err="closed")["code"] == 2
-    told = fork(verb, "--nope", "--json", encoding="ascii")
-    assert (told["code"], told["err"].count("\n")) == (2, 1)
-    assert told["err"].startswith(f"tessbed {verb}: got the option --nope, wanted ")
-    assert json.loads(told["out"])["diagnostics"][0]["code"] == "usage"
+    reported = fork(verb, "--nope", "--json", encoding="ascii")
+    assert (reported["code"], reported["err"].count("\n")) == (2, 1)
+    assert reported["err"].startswith(f"tessbed {verb}: got the option --nope, wanted ")
+    assert json.loads(reported["out"])["diagnostics"][0]["code"] == "usage"
     assert fork(verb, "--help", out="gone")["code"] == 141
     assert fork(verb, "--help", out="full")["code"] == 74
 
@@ -228,7 +228,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("name", ["click", "tessbed.verbs.run", "numpy", "tessbed.scenarios.run"])
+@pytest.mark.parametrize("name", ["click", "tessbed.commands.run", "numpy", "tessbed.scenarios.runner"])
 def test_an_early_interrupt(name: str) -> None:
     """Ctrl-C in the middle of an import is exit 130 and one word."""
     process = subprocess.Popen(
@@ -244,7 +244,7 @@ def test_an_early_interrupt(name: str) -> None:
 
 INTERRUPTED_LINES = """
 import signal
-from tessbed.verbs.streams import doors, echo
+from tessbed.commands.streams import doors, echo
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 with doors():
     for number in range(1000):

@@ -29,8 +29,8 @@ def test_another_engine_is_told(verb) -> None:
     """Where simpy runs in place of exact, stderr says so in a sentence, and the document has the same reason."""
     for more, engine, instead in ((TIMED, "simpy", INSTEAD), ((), "exact", None)):
         said = _apart(verb, "documents-2x17", *ONE_CORE, *more, *VERBS[verb], "--json")
-        told = json.loads(said.stdout)
-        assert (told["engine"], told["instead"]) == (engine, instead)
+        reported = json.loads(said.stdout)
+        assert (reported["engine"], reported["instead"]) == (engine, instead)
         assert (f"engine simpy, not exact: {INSTEAD}\n" in said.stderr) == (engine == "simpy")
         assert ("engine" in said.stderr) == (engine == "simpy")
 
@@ -122,8 +122,8 @@ def test_a_search_writes_tables(tessbed) -> None:
     with open("t.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["trial"], row["device.workers"]) for row in rows] == [("1", "1"), ("2", "2")]
-    told = [json.loads(line) for line in Path("t.jsonl").read_text().splitlines()]
-    assert [str(row["device_ticks"]) for row in told] == [row["device_ticks"] for row in rows]
+    reported = [json.loads(line) for line in Path("t.jsonl").read_text().splitlines()]
+    assert [str(row["device_ticks"]) for row in reported] == [row["device_ticks"] for row in rows]
 
 
 WRONG = [

@@ -14,7 +14,7 @@ HEAVY = (
     "asyncio",
     "tessbed.kernels",
     "tessbed.runtime",
-    "tessbed.scenarios.keys",
+    "tessbed.scenarios.format.schema_keys",
 )
 
 
@@ -72,7 +72,7 @@ NEVER = (
     "matplotlib",
     "sqlite3",
     "tessbed.runtime.runtime",
-    "tessbed.sim.device",
+    "tessbed.sim.device.device",
 )
 
 

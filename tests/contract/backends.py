@@ -14,7 +14,7 @@ from tessbed.kernels.a65 import tess as a65_tess
 from tessbed.kernels.a65.executor import Executor
 from tessbed.kernels.ops import AnyRequest, OperationRequests, detess, detesscast, tess
 from tessbed.scenarios import backends
-from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.spec.device_spec import DeviceSpec
 
 Run = Callable[[AnyRequest, bytes, int], bytes]
 
@@ -38,13 +38,13 @@ def run_a65(request: AnyRequest, source: bytes, prefill: int) -> bytes:
     """Exact-capacity views between guard bytes, the source read-only: a stray access of either side shows."""
     backend, plan = _A65[type(request)], plan_of(request)
     assert len(source) == plan.input.required_bytes
-    lent, taken = guarded(len(source)), guarded(plan.output.required_bytes)
-    lent[1][:], taken[1][:] = np.frombuffer(source, np.uint8), prefill
-    lent[1].flags.writeable = False
-    backend.execute(backend.prepare(plan), [lent[1]], [taken[1]])
-    assert_guards_stand(lent[0])
+    input_buffer, taken = guarded(len(source)), guarded(plan.output.required_bytes)
+    input_buffer[1][:], taken[1][:] = np.frombuffer(source, np.uint8), prefill
+    input_buffer[1].flags.writeable = False
+    backend.execute(backend.prepare(plan), [input_buffer[1]], [taken[1]])
+    assert_guards_stand(input_buffer[0])
     assert_guards_stand(taken[0])
-    assert lent[1].tobytes() == source
+    assert input_buffer[1].tobytes() == source
     return taken[1].tobytes()
 
 
@@ -71,13 +71,13 @@ def on_ev74(plan: Plan, source: bytes, prefill: int, spec: DeviceSpec, seed: int
     """The same on a device of that spec, with the ticks."""
     with (
         backends.ev74(spec, seed=seed) as runtime,
-        backends.input_buffer(runtime, plan) as lent,
+        backends.input_buffer(runtime, plan) as input_buffer,
         backends.output_buffer(runtime, plan, prefill) as taken,
     ):
-        lent.host[:] = np.frombuffer(source, np.uint8)
-        job = backends.submit(runtime, plan, lent, taken)
+        input_buffer.host[:] = np.frombuffer(source, np.uint8)
+        job = backends.submit(runtime, plan, input_buffer, taken)
         runtime.wait(job)
-        return backends.ran(job, taken.host.copy())
+        return backends.run_result(job, taken.host.copy())
 
 
 BACKENDS: dict[str, Run] = {

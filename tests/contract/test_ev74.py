@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tessbed.kernels import Plan
-from tessbed.sim.spec import DeviceSpec, override
+from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tests.contract.backends import on_ev74, plan_of
 from tests.geometries import name_of, random_geometries
 from tests.oracle import PREFILL, Geometry, expected_output, input_bytes

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tessbed.verbs.group import VERBS
+from tessbed.commands.group import VERBS
 from tests.docs.quoted import PAGES, ROOT, STANDS_FOR, refreshed
 
 LINK = re.compile(r"\]\(([^)#\s]+)?(?:#([^)\s]+))?\)")

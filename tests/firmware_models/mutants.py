@@ -1,7 +1,7 @@
 """Firmware with one bug each, of the kind that real firmware has had; none of them is in the product.
 
 A mutant patches one or two names of the firmware. `geometry` and `changes` are a job in which the bug can show,
-`kind` is what the checker calls it first, `corrupts` says whether some legal order can spoil a byte, `always` that
+`kind` is what the checker calls it first, `corrupts` says whether some legal order can corrupt a byte, `always` that
 every order does.
 """
 
@@ -14,7 +14,9 @@ from typing import Any
 import attrs
 import pytest
 
-from tessbed.firmware_models import bands, cover, detess, tess
+from tessbed.firmware_models import band as band_module
+from tessbed.firmware_models import descriptors, worker_loop
+from tessbed.firmware_models.ops import pack, unpack
 from tests.oracle import Geometry
 
 HWC = (-1, 0, 1, 2)
@@ -77,13 +79,13 @@ def loop(
 
     def run_bands(worker: Any, program: Any) -> Any:
         spec = worker.spec
-        for number, (band, ordered) in enumerate(bands.in_order(program, spec)):
+        for number, (band, ordered) in enumerate(worker_loop.in_order(program, spec)):
             slot = number % spec.slots
-            for group in bands.wait_groups(band, spec):
+            for group in worker_loop.wait_groups(band, spec):
                 yield from getattr(worker, gather)(group, oversized=band.oversized)
             if slot_wait:
                 yield from worker.wait_slot(slot)
-            yield from worker.compute(band.ticks, bands.Packer(worker.scratch, band.steps))
+            yield from worker.compute(band.ticks, worker_loop.Packer(worker.scratch, band.steps))
             if ordered:
                 yield from worker.wait_drains("order")
             for chain in [band.chain] if chained else [[descriptor] for descriptor in band.chain]:
@@ -101,7 +103,7 @@ def never_ordered(program: Any, spec: Any) -> Any:
 
 def narrowed(address: int, scratch: int, run_bytes: int, count: int, pitch: int, scratch_pitch: int, limit: int) -> Any:
     """Rows whose pitch is cut to the field."""
-    yield cover.Descriptor(address, scratch, count, run_bytes, pitch & limit, scratch_pitch)
+    yield descriptors.Descriptor(address, scratch, count, run_bytes, pitch & limit, scratch_pitch)
 
 
 def any_axis(axes: Any, extents: Any, strides: Any, dense: Any, limit: int) -> int | None:
@@ -118,36 +120,48 @@ OVERSIZED = Geometry("tess", (9, 17), "bf16", (-1, -1, 0, 1), (1, 1, 9, 17), str
 ALONE = {"workers": 1}
 
 MUTANTS = [
-    Mutant("unaligned ownership, tess", ((tess, "cut_bytes", even_bytes),), TILES, {"workers": 7}, "granule_race"),
-    Mutant("unaligned ownership, detess", ((detess, "cut_elements", even_elements),), ROWS, {}, "granule_race"),
-    Mutant("even row split", ((detess, "cut_elements", even_rows),), ROWS, {}, "granule_race"),
-    Mutant("even row split, strided", ((detess, "cut_elements", even_rows),), PITCHED, {}, "granule_race"),
-    Mutant("even tile split", ((tess, "cut_bytes", even_tiles),), TILES, {"workers": 5}, "granule_race"),
-    Mutant("unchained drain segments", ((bands, "run_bands", loop(chained=False)),), PITCHED, ALONE, "slot_in_flight"),
-    Mutant("unordered consecutive drains", ((bands, "in_order", never_ordered),), LONG, ALONE, "granule_race"),
-    Mutant("missing gather wait", ((bands, "run_bands", loop(gather="prefetch")),), TILES, ALONE, "gather_not_retired"),
+    Mutant("unaligned ownership, tess", ((pack, "cut_bytes", even_bytes),), TILES, {"workers": 7}, "granule_race"),
+    Mutant("unaligned ownership, detess", ((unpack, "cut_elements", even_elements),), ROWS, {}, "granule_race"),
+    Mutant("even row split", ((unpack, "cut_elements", even_rows),), ROWS, {}, "granule_race"),
+    Mutant("even row split, strided", ((unpack, "cut_elements", even_rows),), PITCHED, {}, "granule_race"),
+    Mutant("even tile split", ((pack, "cut_bytes", even_tiles),), TILES, {"workers": 5}, "granule_race"),
+    Mutant(
+        "unchained drain segments", ((worker_loop, "run_bands", loop(chained=False)),), PITCHED, ALONE, "slot_in_flight"
+    ),
+    Mutant("unordered consecutive drains", ((worker_loop, "in_order", never_ordered),), LONG, ALONE, "granule_race"),
+    Mutant(
+        "missing gather wait",
+        ((worker_loop, "run_bands", loop(gather="prefetch")),),
+        TILES,
+        ALONE,
+        "gather_not_retired",
+    ),
     Mutant(
         "slot reused before its drain",
-        ((bands, "run_bands", loop(slot_wait=False)),),
+        ((worker_loop, "run_bands", loop(slot_wait=False)),),
         COPIES,
         ALONE,
         "slot_in_flight",
     ),
     Mutant(
         "scratch reused early",
-        ((bands.Budget, "slot", lambda self, band: band % self.slots * self.slot_bytes),),
+        ((band_module.Budget, "slot", lambda self, band: band % self.slots * self.slot_bytes),),
         COPIES,
         {**ALONE, "slots": 1},
         "scratch_reused",
     ),
     Mutant(
-        "completion before the last beat", ((bands, "run_bands", loop(end_wait=False)),), TILES, ALONE, "completion"
+        "completion before the last beat",
+        ((worker_loop, "run_bands", loop(end_wait=False)),),
+        TILES,
+        ALONE,
+        "completion",
     ),
     Mutant(
         "wrong slot parity",
         (
             (
-                bands.Budget,
+                band_module.Budget,
                 "slot",
                 lambda self, band: self.gather_bytes + band // self.slots % self.slots * self.slot_bytes,
             ),
@@ -158,7 +172,7 @@ MUTANTS = [
     ),
     Mutant(
         "one row too many in a wait group",
-        ((bands, "OVERSIZED_GROUP", 5),),
+        ((worker_loop, "OVERSIZED_GROUP", 5),),
         OVERSIZED,
         ALONE,
         "wait_group",
@@ -166,7 +180,7 @@ MUTANTS = [
     ),
     Mutant(
         "narrowed pitch",
-        ((cover, "_rows", narrowed), (cover, "_rows_axis", any_axis)),
+        ((descriptors, "_rows", narrowed), (descriptors, "_rows_axis", any_axis)),
         OVERSIZED,
         ALONE,
         "bytes",

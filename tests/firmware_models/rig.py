@@ -12,19 +12,19 @@ import attrs
 import numpy as np
 import pytest
 
-from tessbed.firmware_models.geometry import Geometry as DeviceGeometry
+from tessbed.firmware_models.geometry import PacketGeometry as DeviceGeometry
 from tessbed.firmware_models.image import FirmwareImage
+from tessbed.kernels.ev74.codec import Packet, decode
 from tessbed.kernels.ev74.encode import encode_plan
-from tessbed.kernels.ev74.packet import Packet, decode
 from tessbed.kernels.plan import Plan
-from tessbed.sim.check import Checker
-from tessbed.sim.completion import RECORD_BYTES, Record
-from tessbed.sim.completion import decode as decode_record
-from tessbed.sim.device import Device, Submission
-from tessbed.sim.job import MemoryProbe
-from tessbed.sim.orders import Choose, Stage, UntimedJob
-from tessbed.sim.spec import DeviceSpec, override
+from tessbed.sim.checkers.hazards import Checker
+from tessbed.sim.completion_record import RECORD_BYTES, Record
+from tessbed.sim.completion_record import decode_record as decode_record
+from tessbed.sim.device.device import Device, Submission
+from tessbed.sim.interleavings.untimed_engine import Choose, UntimedEngine, UntimedJob
+from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tessbed.sim.stats import JobStats
+from tessbed.sim.transfer.memory import MemoryProbe
 from tests.contract.backends import plan_of
 from tests.geometries import name_of
 from tests.oracle import PREFILL, Geometry, input_bytes
@@ -66,10 +66,10 @@ class Rig:
         record = decode_record(self.record_page[:RECORD_BYTES].tobytes())
         return Launched(self.target[low:high].tobytes(), strayed, stats, record)
 
-    def in_order(self, choose: Choose, checker: Checker, *, recording: bool = False) -> Stage:
+    def in_order(self, choose: Choose, checker: Checker, *, recording: bool = False) -> UntimedEngine:
         """Run the job without time, in the order that `choose` makes of it."""
         memory, spec = self.device.memory, self.device.spec
-        stage = Stage(spec, memory, choose, checker.job(self, 0, spec.write_unit_bytes), recording)
+        stage = UntimedEngine(spec, memory, choose, checker.job(self, 0, spec.write_unit_bytes), recording)
         job: Any = UntimedJob(self.packet.raw, spec.workers, spec, MemoryProbe(memory), stage)
         self.span()[:] = PREFILL
         with pytest.raises(StopIteration) as end:
@@ -95,18 +95,20 @@ def build(
     """A fresh device with `geometry` bound at the given phases (bytes past a page) of its input and output."""
     plan = plan_of(request_of(geometry))
     unit = Device(override(DeviceSpec(), changes or {}), firmware or FirmwareImage.full(), **device)
-    lent = _pages(phases[0] + plan.input.required_bytes)
+    input_buffer = _pages(phases[0] + plan.input.required_bytes)
     taken = _pages(phases[1] + plan.output.required_bytes)
-    lent[phases[0] : phases[0] + plan.input.required_bytes] = np.frombuffer(source or source_of(geometry), np.uint8)
+    input_buffer[phases[0] : phases[0] + plan.input.required_bytes] = np.frombuffer(
+        source or source_of(geometry), np.uint8
+    )
     taken[phases[1] : phases[1] + plan.output.required_bytes] = prefill
-    output = INPUT + lent.size + PAGE
+    output = INPUT + input_buffer.size + PAGE
     packet = encode_plan(plan, plan.op).bind(INPUT + phases[0], output + phases[1])
     packet_page, record_page = _pages(len(packet.raw)), _pages(RECORD_BYTES)
     packet_page[: len(packet.raw)] = np.frombuffer(packet.raw, np.uint8)
     for address, array, writable in (
         (PACKET, packet_page, False),
         (RECORD, record_page, True),
-        (INPUT, lent, False),
+        (INPUT, input_buffer, False),
         (output, taken, True),
     ):
         array.flags.writeable = writable

@@ -5,11 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tessbed.firmware_models import detess, faults
-from tessbed.firmware_models.ownership import cut_elements
-from tessbed.sim import completion
+from tessbed.firmware_models import refusals
+from tessbed.firmware_models.ops import unpack
+from tessbed.firmware_models.partition import cut_elements
+from tessbed.sim import completion_record
 from tessbed.sim.errors import HangError
-from tessbed.sim.faults import Fault, by_number
+from tessbed.sim.fault_injection import Fault, by_number
 from tests.firmware_models.rig import Rig, build, device_geometry, launch, source_of
 from tests.geometries import name_of, random_geometries
 from tests.oracle import PREFILL, Geometry, expected_output
@@ -43,7 +44,7 @@ def test_dma_error(worker: int, transfer: int) -> None:
     rig = struck("dma_error", worker, transfer)
     done = rig.run()
     assert done.record is not None
-    assert done.record.completion.status == completion.STATUS["dma_error"]
+    assert done.record.completion.status == completion_record.STATUS["dma_error"]
     assert done.record.completion.detail >= rig.device.spec.memory.window_base
     assert not done.strayed
     untouched = correct_or_untouched(rig)
@@ -56,12 +57,12 @@ def test_dead_worker(transfer: int) -> None:
     rig = struck("worker_died", 2, transfer)
     done = rig.run()
     assert done.record is not None
-    assert done.record.completion.status == completion.STATUS["worker_died"]
+    assert done.record.completion.status == completion_record.STATUS["worker_died"]
     assert done.record.completion.detail == 2
     assert not done.strayed
     correct_or_untouched(rig)
     device = device_geometry(GEOMETRY)
-    levels = [dimension.level for dimension in detess.output_dimensions(device)]
+    levels = [dimension.level for dimension in unpack.output_dimensions(device)]
     cuts = cut_elements(levels, 2, device.output_address, 64, 4)
     rows = [cut // (24 * 32) * 1600 for cut in cuts]
     first, _, third, _ = (rig.span()[low:high] for low, high in pairwise(rows))
@@ -115,7 +116,7 @@ def test_unmapped_behind_the_probe() -> None:
     event.callbacks.append(lambda _: rig.device.memory.unmap(output))
     done = rig.run()
     assert done.record is not None
-    assert done.record.completion.status == completion.STATUS["unmapped"]
+    assert done.record.completion.status == completion_record.STATUS["unmapped"]
     assert output.address <= done.record.completion.detail < output.end
     assert set(done.output) == {PREFILL}
 
@@ -129,7 +130,7 @@ def test_unmapped_buffers_are_refused_at_entry(port: str) -> None:
     rig.device.memory.unmap(mapping)
     done = rig.run()
     assert done.record is not None
-    assert done.record.completion.status == faults.STATUS["unmapped"]
+    assert done.record.completion.status == refusals.STATUS["unmapped"]
     assert done.stats.transfers == 0
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tessbed.firmware_models.faults import STATUS
-from tessbed.firmware_models.image import SITES, Composition, FirmwareImage
+from tessbed.firmware_models.image import WORK_ITEMS, Composition, FirmwareImage
+from tessbed.firmware_models.refusals import STATUS
 from tessbed.scenarios.backends import ev74
-from tessbed.sim.spec import DeviceSpec
+from tessbed.sim.spec.device_spec import DeviceSpec
 from tests.contract.backends import plan_of
 from tests.firmware_models.rig import build, device_geometry, launch, source_of
 from tests.geometries import name_of, random_geometries
@@ -37,13 +37,13 @@ def test_handles_are_cached_apart_for_each_dtype() -> None:
 def test_the_worker_is_picked_once_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     """One job asks its kernel once, for all its workers; the tensor's shape does not choose it."""
     made: list[tuple[int, ...]] = []
-    original = SITES[True]
+    original = WORK_ITEMS[True]
 
     def counting(geometry: Any, spec: Any, workers: int) -> Any:
         made.append(geometry.grid)
         return original(geometry, spec, workers)
 
-    monkeypatch.setitem(SITES, True, counting)  # type: ignore[arg-type]
+    monkeypatch.setitem(WORK_ITEMS, True, counting)  # type: ignore[arg-type]
     image = FirmwareImage.full()
     launch(TESS_BF16, {"workers": 16}, firmware=image)
     launch(Geometry("tess", (5, 3), "bf16", (-1, -1, 0, 1), (1, 1, 2, 2)), firmware=image)

@@ -1,4 +1,4 @@
-"""Each bug is caught, those that can spoil bytes do so under a legal order, and clean firmware is never accused."""
+"""Each bug is caught, those that can corrupt bytes do so under a legal order, and clean firmware is never accused."""
 
 from collections.abc import Sequence
 from random import Random
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tessbed.sim.check import Checker
+from tessbed.sim.checkers.hazards import Checker
 from tessbed.sim.errors import HazardError
-from tessbed.sim.strands import Strand
+from tessbed.sim.interleavings.actions import Thread
 from tests.contract.backends import plan_of
 from tests.firmware_models.mutants import MUTANTS, Mutant
 from tests.firmware_models.rig import Rig, build, launch, random_phases, source_of
@@ -26,7 +26,7 @@ def at_random(seed: int) -> Any:
     random = Random(seed)
     ranks: dict[Any, float] = {}
 
-    def choose(ready: Sequence[Strand]) -> int:
+    def choose(ready: Sequence[Thread]) -> int:
         if seed % 2:
             return random.randrange(len(ready))
         return min(range(len(ready)), key=lambda index: ranks.setdefault(ready[index].name, random.random()))
@@ -75,7 +75,7 @@ def test_without_the_bug_nothing_is_wrong(mutant: Mutant) -> None:
 @pytest.mark.parametrize("granule", GRANULES)
 @pytest.mark.parametrize("mutant", [m for m in MUTANTS if m.corrupts and not m.always], ids=lambda mutant: mutant.name)
 def test_unsafe_exactly_if_an_order_spoils(mutant: Mutant, granule: int) -> None:
-    """At every granule size: the checker accuses the job if, and only if, seeded orders spoil a byte of it."""
+    """At every granule size: the checker accuses the job if, and only if, seeded orders corrupt a byte of it."""
     changes = {**mutant.changes, "write_granule_bytes": granule}
     with mutant.applied():
         rig, checker = build(mutant.geometry, changes), Checker("report")

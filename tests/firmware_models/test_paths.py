@@ -3,9 +3,9 @@
 import pytest
 
 from tessbed.firmware_models import image
-from tessbed.firmware_models.pack import Fill
-from tessbed.firmware_models.timed import outline
-from tessbed.sim.spec import DeviceSpec, override
+from tessbed.firmware_models.launch_summary import outline
+from tessbed.firmware_models.vector_ops import VectorFill
+from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tests.firmware_models.rig import device_geometry, launch, source_of
 from tests.oracle import Geometry, expected_output
 
@@ -35,12 +35,12 @@ def test_only_the_last_block_is_cleared() -> None:
     """A clear is 16 bytes at the last block of each plane, before valid channels are written, not the whole plane."""
     geometry = Geometry("tess", (2, 3, 40), "bf16", HWC, (1, 2, 3, 40), True)
     device = device_geometry(geometry)
-    (band,) = image.program(device, DeviceSpec(), 1)(0)
+    (band,) = image.band_program(device, DeviceSpec(), 1)(0)
     clear = band.steps[0]
-    assert isinstance(clear, Fill)
+    assert isinstance(clear, VectorFill)
     assert clear.shape == (6, 2, 16)
     assert clear.target_strides == (96, 48, 1)
-    assert not any(isinstance(step, Fill) for step in band.steps[1:])
+    assert not any(isinstance(step, VectorFill) for step in band.steps[1:])
 
 
 def test_clears_cost_their_ticks() -> None:
@@ -59,13 +59,13 @@ WIDE = Geometry("tess", (2, 3, 1001), "bf16", HWC, (1, 2, 3, 1001), True)
 
 def test_a_wide_pixel_clears_its_last_block() -> None:
     """Of a pixel in panels, only the last panel's last block is cleared, 16 bytes for each of the two planes."""
-    *others, last = image.program(device_geometry(WIDE), override(DeviceSpec(), {"slots": 2, **SMALL}), 1)(0)
+    *others, last = image.band_program(device_geometry(WIDE), override(DeviceSpec(), {"slots": 2, **SMALL}), 1)(0)
     assert len(others) > 6
     clear, *moves = last.steps
-    assert isinstance(clear, Fill)
+    assert isinstance(clear, VectorFill)
     assert clear.shape == (1, 2, 16)
-    assert not any(isinstance(step, Fill) for step in moves)
-    assert sum(isinstance(step, Fill) for band in others for step in band.steps) == 5
+    assert not any(isinstance(step, VectorFill) for step in moves)
+    assert sum(isinstance(step, VectorFill) for band in others for step in band.steps) == 5
     assert counts_of(WIDE, **SMALL)["plane_clears"] == 2 * 6
 
 
@@ -88,8 +88,8 @@ def test_clears_of_a_wide_pixel_cost_their_ticks() -> None:
 def test_a_wide_int8_pixel_fills_its_padding_alone() -> None:
     """The last panel of a wide INT8 pixel writes the fill to the padded channels, and clears nothing."""
     geometry = Geometry("tess", (1, 2, 4002), "int8", HWC, (1, 1, 2, 4002), True, fill=9)
-    *_, last = image.program(device_geometry(geometry), override(DeviceSpec(), {"slots": 2, **SMALL}), 1)(0)
-    assert [step.shape for step in last.steps if isinstance(step, Fill)] == [(1, 1, 14)]
+    *_, last = image.band_program(device_geometry(geometry), override(DeviceSpec(), {"slots": 2, **SMALL}), 1)(0)
+    assert [step.shape for step in last.steps if isinstance(step, VectorFill)] == [(1, 1, 14)]
     assert "plane_clears" not in counts_of(geometry, **SMALL)
 
 

@@ -9,17 +9,17 @@ from random import Random
 
 import pytest
 
-from tessbed.firmware_models.faults import STATUS
 from tessbed.firmware_models.image import Composition, FirmwareImage
+from tessbed.firmware_models.refusals import STATUS
+from tessbed.kernels.ev74.codec import DEVICE_FAULTS, FAULTS, decode
 from tessbed.kernels.ev74.fields import BY_NAME
-from tessbed.kernels.ev74.packet import DEVICE_FAULTS, FAULTS, decode
-from tessbed.runtime.buffers import Buffer
-from tessbed.runtime.jobs import OK, JobResult
+from tessbed.runtime.jobs.job import OK, JobResult
+from tessbed.runtime.memory.buffers import Buffer
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios import backends
-from tessbed.scenarios.oracle import golden_bytes, verify
-from tessbed.scenarios.packet_case import case_of
-from tessbed.sim.spec import DeviceSpec
+from tessbed.scenarios.oracle.comparison import golden_bytes, verify
+from tessbed.scenarios.verification.packet_case import case_of
+from tessbed.sim.spec.device_spec import DeviceSpec
 from tests.kernels.ev74.cases import GOLDEN, packet_of, spoilt
 from tests.kernels.ev74.invariant import near_packets
 

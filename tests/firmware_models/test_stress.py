@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tessbed.sim.errors import SpecError
-from tessbed.sim.spec import DeviceSpec, override
+from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tests.contract.backends import plan_of
 from tests.firmware_models.rig import launch, random_phases, source_of
 from tests.geometries import name_of, random_geometries

@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from tessbed.kernels import ChannelStorage, Contiguous, ContractError, DType, MlaCBlocked, MlaTiled, Strided, TensorSpec
+from tessbed.kernels import (
+    ChannelStorage,
+    Contiguous,
+    ContractError,
+    DType,
+    MlaCBlocked,
+    MlaTiled,
+    Strided,
+    TensorSpec,
+)
 from tessbed.kernels.ops import detess, detesscast, tess
 from tessbed.kernels.plan import LIMIT_BYTES
 

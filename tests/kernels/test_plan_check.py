@@ -9,7 +9,8 @@ import pytest
 
 from tessbed.kernels import ContractError, DType, Plan, a65, ev74, ops
 from tessbed.kernels.operations import Op, TileFormat
-from tessbed.kernels.plan import MappedAxis, OuterAxis, PortPlan, tile_classes, tile_grid
+from tessbed.kernels.plan import OuterAxis, PortPlan
+from tessbed.kernels.tiling import MappedAxis, tile_classes, tile_grid
 from tests.geometries import name_of, random_geometries
 from tests.oracle import Geometry
 from tests.requests import request_of

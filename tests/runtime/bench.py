@@ -8,8 +8,8 @@ from tessbed.kernels import Contiguous, DType, MlaTiled, TensorSpec
 from tessbed.kernels.ops import detess
 from tessbed.kernels.plan import Plan
 from tessbed.runtime import Buffer, Runtime
-from tessbed.sim.device import Device
-from tessbed.sim.spec import DeviceSpec, load_preset, override
+from tessbed.sim.device.device import Device
+from tessbed.sim.spec.device_spec import DeviceSpec, load_preset, override
 
 # Detess of BF16 [2, 17] in tiles of 2 x 16, compact: the 80-byte example of the Detess document.
 SHAPE = (2, 17)

@@ -22,17 +22,27 @@ from simpy import Environment
 
 from tessbed.firmware_models.image import FirmwareImage
 from tessbed.kernels.errors import BindingError
-from tessbed.runtime import Buffer, GranuleConflict, HeapExhausted, Job, LifetimeError, QueueFull, Runtime, State, View
-from tessbed.runtime.allocator import Handle
-from tessbed.runtime.audit import audit, audit_ended
-from tessbed.runtime.cache import LINE_BYTES, Cache
+from tessbed.runtime import (
+    Buffer,
+    GranuleConflict,
+    HeapExhausted,
+    Job,
+    LifetimeError,
+    QueueFull,
+    Runtime,
+    State,
+    View,
+)
+from tessbed.runtime.address_ranges import Span
 from tessbed.runtime.clients import Client
-from tessbed.runtime.coherency import Coherency, Finding, Policy
-from tessbed.runtime.in_flight import device_footprint
-from tessbed.runtime.spans import Span
-from tessbed.sim.chance import draw
-from tessbed.sim.device import Device
-from tessbed.sim.faults import KINDS, Fault
+from tessbed.runtime.invariants import check_runtime, check_runtime_ended
+from tessbed.runtime.memory.allocator import Handle
+from tessbed.runtime.memory.coherency import Coherency, CoherencyFinding, Policy
+from tessbed.runtime.memory.cpu_cache import LINE_BYTES, Cache
+from tessbed.runtime.memory.in_flight import device_footprint
+from tessbed.sim.device.device import Device
+from tessbed.sim.fault_injection import FAULT_KINDS, Fault
+from tessbed.sim.hash_random import draw
 from tests.runtime.bench import (
     LINEAR_BYTES,
     TILED_BYTES,
@@ -132,7 +142,7 @@ class MemoryMachine(RuleBasedStateMachine):
     def what_lives_is_what_is_referenced(self) -> None:
         """Exactly the storages with an open handle, an export or an importer live, and no two share an address."""
         for runtime in self.runtimes:
-            assert audit(runtime) == []
+            assert check_runtime(runtime) == []
             living = runtime.allocator.living
             held = {id(buffer.allocation) for buffer in self.open} | {id(h.allocation) for h in self.exports}
             imported = [allocation for allocation in living if id(allocation) not in held]
@@ -163,7 +173,7 @@ class CoherencyMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.findings: list[Finding] = []
+        self.findings: list[CoherencyFinding] = []
         self.dram = np.zeros(256, np.uint8)
         self.truth = np.zeros(256, np.uint8)
         self.buffer = Coherency("b", Policy.CACHED_MANUAL, Cache(self.dram), self.findings.append)
@@ -260,7 +270,7 @@ class JobMachine(RuleBasedStateMachine):
     def build(self, seed: int, automatic: bool, depth: int) -> None:
         """A world whose faults are drawn from the seed, one job in two."""
         env = Environment()
-        kinds = sorted(KINDS)
+        kinds = sorted(FAULT_KINDS)
 
         def faults(device: int) -> Any:
             def plan(number: int) -> tuple[Fault, ...]:
@@ -305,7 +315,7 @@ class JobMachine(RuleBasedStateMachine):
             source.close()
 
         def ended(job: Job) -> None:
-            self.broken.extend(audit_ended(job))
+            self.broken.extend(check_runtime_ended(job))
             got = storage[start : start + LINEAR_BYTES].tobytes()
             if job.outcome == "ok" and got != linear_output(tiled_input(seed)).tobytes():
                 self.broken.append(f"{job} was reported done with wrong bytes")
@@ -347,7 +357,7 @@ class JobMachine(RuleBasedStateMachine):
     def nothing_is_broken(self) -> None:
         """No rule of the audit is broken, and no ended job was wrong."""
         if hasattr(self, "runtime"):
-            assert audit(self.runtime) == []
+            assert check_runtime(self.runtime) == []
             assert self.broken == []
 
     def teardown(self) -> None:

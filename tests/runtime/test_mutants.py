@@ -9,22 +9,23 @@ from simpy import Environment
 
 from tessbed.firmware_models.image import Composition, FirmwareImage
 from tessbed.kernels import NotRepresentable
-from tessbed.runtime import Job, Move, Runtime, State, registration
-from tessbed.runtime.audit import audit, audit_ended
-from tessbed.runtime.coherency import CoherencyError, Policy
-from tessbed.runtime.control import ControlBlock
-from tessbed.runtime.cpu import CpuSide
-from tessbed.runtime.graph import Graph, Node
-from tessbed.runtime.link import Link
-from tessbed.runtime.registration import register
-from tessbed.runtime.scheduler import Scheduler
-from tessbed.runtime.submission import Submitter
-from tessbed.sim import completion
-from tessbed.sim.completion import Record
-from tessbed.sim.device import Device
-from tessbed.sim.faults import Fault, by_number
+from tessbed.runtime import Job, Runtime, State, Transition
+from tessbed.runtime.graph import registration
+from tessbed.runtime.graph.graph import Graph, Node
+from tessbed.runtime.graph.registration import register
+from tessbed.runtime.invariants import check_runtime, check_runtime_ended
+from tessbed.runtime.jobs.control_block import ControlBlock
+from tessbed.runtime.memory.coherency import CoherencyError, Policy
+from tessbed.runtime.memory.cpu_access import CpuSide
+from tessbed.runtime.scheduling.device_link import Link
+from tessbed.runtime.scheduling.scheduler import Scheduler
+from tessbed.runtime.scheduling.submission import Submitter
+from tessbed.sim import completion_record
+from tessbed.sim.completion_record import Record
+from tessbed.sim.device.device import Device
+from tessbed.sim.fault_injection import Fault, by_number
 from tests.runtime.bench import filled, linear_output, make_device, small_plan, small_spec, tiled_input
-from tests.runtime.test_graph import chain, oversized, words
+from tests.runtime.graph.test_graph import chain, oversized, words
 
 
 def watched(first: Sequence[Fault] = (), second: Sequence[Fault] = ()) -> list[str]:
@@ -37,13 +38,13 @@ def watched(first: Sequence[Fault] = (), second: Sequence[Fault] = ()) -> list[s
     jobs = [runtime.submit(small_plan(), [source], [target], queue=queue) for source, target in ports]
     found: list[str] = []
     for job, (source, target) in zip(jobs, ports, strict=True):
-        job.on_final(lambda job: found.extend(audit_ended(job)))
+        job.on_final(lambda job: found.extend(check_runtime_ended(job)))
         source.close()
         target.close()
-    found += audit(runtime)
+    found += check_runtime(runtime)
     while not all(job.over for job in jobs):
         runtime.step()
-        found += audit(runtime)
+        found += check_runtime(runtime)
     for seed, job in enumerate(jobs):
         if job.outcome == "ok" and outputs[seed].tobytes() != linear_output(tiled_input(seed)).tobytes():
             found.append("right_bytes: a job was reported done with wrong bytes")
@@ -100,7 +101,7 @@ def late_record_retires_the_running_job(monkeypatch: pytest.MonkeyPatch) -> None
             return honest(self, link, cookie)
         link.jobs.remove(running[0])
         running[0].outcome = "ok"
-        running[0].move(Move.COMPLETE, self.now)
+        running[0].move(Transition.COMPLETE, self.now)
         return running[0].queue.retire(self.now)
 
     monkeypatch.setattr(Scheduler, "interrupt", interrupt)
@@ -116,7 +117,7 @@ def old_record_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = ControlBlock.read_record
 
     def read_record(self: ControlBlock, cookie: int) -> Record | None:
-        found = completion.decode(self.record.host[: completion.RECORD_BYTES].tobytes())
+        found = completion_record.decode_record(self.record.host[: completion_record.RECORD_BYTES].tobytes())
         return honest(self, found.cookie) if found else None
 
     monkeypatch.setattr(ControlBlock, "read_record", read_record)
@@ -155,7 +156,7 @@ def test_an_old_record_does_not_pass_for_a_new_one(monkeypatch: pytest.MonkeyPat
         source, target = filled(runtime, seed)
         job = runtime.submit(small_plan(), [source], [target])
         runtime.settle(job)
-    assert [line.split(":")[0] for line in audit_ended(job)] == ["own_record"]
+    assert [line.split(":")[0] for line in check_runtime_ended(job)] == ["own_record"]
     assert target.host.tobytes() != linear_output(tiled_input(1)).tobytes()
 
 

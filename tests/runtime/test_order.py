@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tessbed.runtime import GranuleConflict, Runtime
-from tessbed.runtime.graph import Graph, Node
-from tessbed.runtime.registration import register
+from tessbed.runtime.graph.graph import Graph, Node
+from tessbed.runtime.graph.registration import register
 from tests.runtime.bench import TILED_BYTES, filled, linear_output, make_device, small_plan, tiled_input
-from tests.runtime.test_graph import packs, unpacks, widens, words
+from tests.runtime.graph.test_graph import packs, unpacks, widens, words
 
 
 @pytest.mark.parametrize("depth", [1, 2])

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tessbed.runtime.audit import ENDING, RULES
-from tessbed.runtime.coherency import FINDINGS
-from tessbed.runtime.scheduler import NOTICES
-from tessbed.runtime.states import diagram, table
+from tessbed.runtime.invariants import ENDING, RULES
+from tessbed.runtime.jobs.states import diagram, transition_table
+from tessbed.runtime.memory.coherency import FINDING_KINDS
+from tessbed.runtime.scheduling.scheduler import NOTICES
 
 PAGE = Path(__file__).parents[2] / "docs" / "runtime.md"
 EXAMPLE = re.compile(r"```python\n(?P<code>.*?)```\n\n```text\n(?P<output>.*?)```", re.DOTALL)
@@ -32,10 +32,10 @@ def test_the_page_shows_the_table_of_states() -> None:
     """The diagram and the table are drawn from the code."""
     text = PAGE.read_text(encoding="utf-8")
     assert f"```mermaid\n{diagram()}\n```" in text
-    assert table() in text
+    assert transition_table() in text
 
 
-@pytest.mark.parametrize("rows", [FINDINGS, NOTICES], ids=["findings", "notices"])
+@pytest.mark.parametrize("rows", [FINDING_KINDS, NOTICES], ids=["findings", "notices"])
 def test_the_page_shows_every_row(rows: dict[str, str]) -> None:
     """Findings of the checker and notices of the scheduler stand there in their own words."""
     text = PAGE.read_text(encoding="utf-8")

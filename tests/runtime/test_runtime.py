@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from simpy import Environment
 
-from tessbed.firmware_models.faults import STATUS
 from tessbed.firmware_models.image import Composition, FirmwareImage
+from tessbed.firmware_models.refusals import STATUS
 from tessbed.kernels.errors import BindingError
 from tessbed.runtime import (
     CapabilityError,
@@ -17,17 +17,25 @@ from tessbed.runtime import (
     JobFault,
     JobLost,
     LifetimeError,
-    Prepared,
+    PreparedJob,
     QueueFull,
     Runtime,
     State,
     StateError,
     prepare,
 )
-from tessbed.runtime.trouble import REFUSALS
-from tessbed.sim.check import Checker
-from tessbed.sim.device import Device
-from tests.runtime.bench import LINEAR_BYTES, filled, linear_output, make_device, small_plan, small_spec, tiled_input
+from tessbed.runtime.jobs.outcome import REFUSALS
+from tessbed.sim.checkers.hazards import Checker
+from tessbed.sim.device.device import Device
+from tests.runtime.bench import (
+    LINEAR_BYTES,
+    filled,
+    linear_output,
+    make_device,
+    small_plan,
+    small_spec,
+    tiled_input,
+)
 
 
 @pytest.fixture
@@ -64,7 +72,7 @@ def test_an_empty_plan_submits_nothing(runtime: Runtime) -> None:
     assert (result.outcome, result.device_ticks, result.record, runtime.now) == ("ok", 0, None, 0)
 
 
-Spoil = Callable[[Runtime, Prepared], tuple[list, list]]
+Spoil = Callable[[Runtime, PreparedJob], tuple[list, list]]
 READY = {"source": lambda r: r.allocate(80), "target": lambda r: r.allocate(68)}
 
 

@@ -7,12 +7,12 @@ from simpy import Environment
 
 from tessbed.firmware_models.image import FirmwareImage
 from tessbed.runtime import Job, JobLost, Runtime, State
-from tessbed.runtime.audit import audit, audit_ended
 from tessbed.runtime.errors import SubmitError
-from tessbed.sim.check import Checker
-from tessbed.sim.device import Device, Submission
+from tessbed.runtime.invariants import check_runtime, check_runtime_ended
+from tessbed.sim.checkers.hazards import Checker
+from tessbed.sim.device.device import Device, Submission
 from tessbed.sim.errors import HazardError
-from tessbed.sim.faults import Fault, by_number
+from tessbed.sim.fault_injection import Fault, by_number
 from tests.runtime.bench import filled, linear_output, small_plan, small_spec, tiled_input
 
 RIGHT = linear_output(tiled_input(0)).tobytes()
@@ -91,7 +91,7 @@ def test_parts_sum_however_a_job_ends(
         assert result.parts["queue"] == busy.final_tick - start > 0
     while not job.final:
         runtime.step()
-    assert audit_ended(job) == []
+    assert check_runtime_ended(job) == []
 
 
 def test_jobs_submitted_at_once_have_their_wait_in_queue() -> None:
@@ -111,7 +111,7 @@ def test_waiting_for_its_turn_to_retire_is_in_queue() -> None:
     assert slow.job_ticks == fast.job_ticks == WOKEN + 5_000
     assert (slow.parts["completion"], fast.parts["completion"]) == (5_050, 50)
     assert fast.parts["queue"] == 5_000
-    assert [audit_ended(job) for job in jobs] == [[], []]
+    assert [check_runtime_ended(job) for job in jobs] == [[], []]
 
 
 @pytest.mark.parametrize("reset_ticks", [0, 1, 9_000, 200_000])
@@ -148,7 +148,7 @@ def test_a_job_in_the_queue_is_lost_without_a_reset() -> None:
     assert runtime.wait(first).outcome == "ok"
     assert third.state is State.CANCELLED
     assert runtime.recovery.resets == 0
-    assert audit_ended(second) == audit_ended(third) == []
+    assert check_runtime_ended(second) == check_runtime_ended(third) == []
 
 
 @pytest.mark.parametrize("ticks", [RECORD, RECORD + 1, WOKEN - 1])
@@ -188,7 +188,7 @@ def test_a_record_or_interrupt_on_its_way_when_a_reset_is_confirmed(when: int) -
     known = "ok" if when >= RECORD else "recovered"
     assert result.outcome == known
     assert kinds(runtime) == (["polled"] if RECORD <= when <= WOKEN else [])
-    assert audit_ended(job) == []
+    assert check_runtime_ended(job) == []
     again = runtime.run(small_plan(), [source], [target])
     assert (again.outcome, target.host.tobytes()) == ("ok", RIGHT)
 
@@ -214,11 +214,11 @@ def test_a_deadline_passes_while_a_reset_is_under_way() -> None:
     runtime.reset()
     assert job.state is State.RECOVERING
     assert (runtime.settle(job).outcome, runtime.now, job.state) == ("lost", WOKEN, State.RECOVERING)
-    assert audit(runtime) == []
+    assert check_runtime(runtime) == []
     while not job.final:
         runtime.step()
     assert (job.outcome, job.state, runtime.now) == ("lost", State.RECOVERED, WOKEN + 600)
-    assert audit_ended(job) == []
+    assert check_runtime_ended(job) == []
 
 
 def test_no_job_starts_on_a_device_that_is_reset() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tessbed.scenarios.library import catalogue, load
 from tessbed.scenarios.report import document
-from tessbed.scenarios.run import run
+from tessbed.scenarios.runner import run_scenario
 from tests.golden.catalogue import SCENARIOS, geometry_of, read
 from tests.golden.realworld import REALWORLD
 
@@ -21,10 +21,10 @@ LARGE = "large-detess"
 @pytest.mark.parametrize("name", sorted(GOLDEN.keys() - {LARGE}))
 def test_scenario(name: str) -> None:
     """The verdict is ok, and every backend that does not fail as expected has the recorded hash."""
-    judge(name, document(run(load(name))))
+    judge(name, document(run_scenario(load(name))))
 
 
-# The usage that a parent is told of counts from before the exec, with all that this process holds.
+# The usage that a parent is reported of counts from before the exec, with all that this process holds.
 PEAK = """
 import sys
 from tessbed.cli import main
@@ -45,11 +45,11 @@ def test_large() -> None:
     assert tensors < int(done.stderr) * 1024 < tensors + 200 * 2**20
 
 
-def judge(name: str, told: dict[str, Any]) -> None:
+def judge(name: str, reported: dict[str, Any]) -> None:
     """Compare a run's document with the recorded hashes."""
-    assert told["verdict"] == "ok"
-    assert {job["name"] for job in told["jobs"]} == set(GOLDEN[name])
-    for job in told["jobs"]:
+    assert reported["verdict"] == "ok"
+    assert {job["name"] for job in reported["jobs"]} == set(GOLDEN[name])
+    for job in reported["jobs"]:
         for result in job["results"].values():
             if "trouble" in result:
                 assert result["as_expected"] is True

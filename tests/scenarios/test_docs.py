@@ -6,12 +6,13 @@ from typing import Any
 
 import attrs
 
-from tessbed.scenarios import a65_cost
-from tessbed.scenarios.docs import SESSION, renew, renew_sessions
+from tessbed.kernels.a65 import cost
+from tessbed.scenarios.docs import SESSION, renew_scenario_page, renew_sessions
 from tessbed.scenarios.library import load
-from tessbed.scenarios.oracle import Mismatch
+from tessbed.scenarios.oracle.comparison import Mismatch
+from tessbed.scenarios.outcome import ScenarioRun
 from tessbed.scenarios.report import EXIT_CODES, document
-from tessbed.scenarios.run import Run, run
+from tessbed.scenarios.runner import run_scenario
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenario.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -19,7 +20,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
 
 def test_tables() -> None:
     """`python -m tessbed.scenarios.docs` would change nothing."""
-    assert renew(TEXT) == TEXT
+    assert renew_scenario_page(TEXT) == TEXT
 
 
 def test_sessions() -> None:
@@ -30,11 +31,11 @@ def test_sessions() -> None:
 
 def test_costs() -> None:
     """The page's costs of the A65 are the model's."""
-    costs = [a65_cost.CALL_TICKS, a65_cost.TILE_TICKS, *a65_cost.RUN_TICKS.values()]
+    costs = [cost.CALL_TICKS, cost.TILE_TICKS, *cost.RUN_TICKS.values()]
     rows = dict(re.findall(r"^\| (call|tile|run: the|run: one).*? \| ([\d,]+) \|$", TEXT, re.MULTILINE))
     assert [int(ticks.replace(",", "")) for ticks in rows.values()] == costs
-    kib = [a65_cost.KIB_TICKS[move] for move in ("copy", "split", "widen")]
-    assert a65_cost.KIB_TICKS["join"] == kib[1]
+    kib = [cost.KIB_TICKS[move] for move in ("copy", "split", "widen")]
+    assert cost.KIB_TICKS["join"] == kib[1]
     assert f"| {' / '.join(map(str, kib))} |" in TEXT
 
 
@@ -48,21 +49,25 @@ def test_the_document() -> None:
     section = TEXT.partition("## The document")[2].partition("\n## ")[0]
     cells = re.findall(r"^\| (.*?) \|", section, re.MULTILINE)
     named = {key for cell in cells for key in re.findall(r"`(?:jobs\[\]\.|\.)?(\w+)`", cell)}
-    told = document(_troubled())
-    keys = {*told, *(key for job in told["jobs"] for key in job), *(key for found in _results(told) for key in found)}
+    reported = document(_troubled())
+    keys = {
+        *reported,
+        *(key for job in reported["jobs"] for key in job),
+        *(key for found in _results(reported) for key in found),
+    }
     assert {"instead", "trouble", "as_expected", "mismatch", "engines_part", "path", "counts"} <= keys
     assert named - {"ev74"} == keys - {"jobs", "results"}
 
 
-def _results(told: dict[str, Any]) -> list[dict[str, Any]]:
-    return [found for job in told["jobs"] for found in job["results"].values()]
+def _results(reported: dict[str, Any]) -> list[dict[str, Any]]:
+    return [found for job in reported["jobs"] for found in job["results"].values()]
 
 
-def _troubled() -> Run:
+def _troubled() -> ScenarioRun:
     """A run with all that a document can tell: a fault, another engine than was asked for, a byte and a tick wrong."""
-    done = run(load("fault-dma-error", ()), engine="exact")
+    done = run_scenario(load("fault-dma-error", ()), engine="exact")
     last = done.jobs[-1]
     wrong = attrs.evolve(
-        last.outcomes[-1], mismatch=Mismatch(3, 1, 2, "scalar", (0,), 3), parted="at tick 7", idle=("a fault",)
+        last.outcomes[-1], mismatch=Mismatch(3, 1, 2, "scalar", (0,), 3), disagreement="at tick 7", idle=("a fault",)
     )
     return attrs.evolve(done, jobs=(*done.jobs[:-1], attrs.evolve(last, outcomes=(*last.outcomes[:-1], wrong))))

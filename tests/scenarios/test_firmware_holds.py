@@ -9,16 +9,16 @@ from tessbed.kernels import DType, MlaTiled, Plan, TensorSpec
 from tessbed.kernels.ops import detess, tess
 from tessbed.kernels.tensor import ChannelStorage
 from tessbed.runtime import CapabilityError
-from tessbed.runtime.graph import Graph, Node
-from tessbed.runtime.registration import register
+from tessbed.runtime.graph.graph import Graph, Node
+from tessbed.runtime.graph.registration import register
 from tessbed.scenarios import backends
-from tessbed.scenarios.compose import compose
+from tessbed.scenarios.format.diagnostics import ScenarioError
+from tessbed.scenarios.format.loader import compose
+from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.model import Scenario, to_values
-from tessbed.scenarios.problems import ScenarioError
 from tessbed.scenarios.report import document
-from tessbed.scenarios.run import run
-from tessbed.scenarios.toml_source import parse
-from tessbed.sim.spec import DeviceSpec
+from tessbed.scenarios.runner import run_scenario
+from tessbed.sim.spec.device_spec import DeviceSpec
 
 HOLDS = '{ op = "tess", dtype = "int8", format = "pad16" }, { op = "detess", dtype = "bf16" }'
 
@@ -39,13 +39,13 @@ def scenario(holds: str, *jobs: tuple[str, str, str], more: str = "") -> Scenari
             input = {{ pattern = "golden" }}
             {fill}
         """
-    return compose(parse(text, "holds.toml"), Path())
+    return compose(parse_toml(text, "holds.toml"), Path())
 
 
 def test_an_image_with_kernels_of_two_operations_runs_them() -> None:
     """Tess INT8 and Detess BF16 alone: no product of operations and scalar types says that."""
     made = scenario(HOLDS, ("tess", "int8", "pad16"), ("detess", "bf16", "compact"), ("detess", "bf16", "pad16"))
-    assert document(run(made))["verdict"] == "ok"
+    assert document(run_scenario(made))["verdict"] == "ok"
     assert made.firmware.holds == (
         ("tess", "int8", "pad16"),
         ("detess", "bf16", "compact"),

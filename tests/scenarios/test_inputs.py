@@ -7,17 +7,17 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tessbed.scenarios.compose import compose
+from tessbed.scenarios.format.diagnostics import ScenarioError
+from tessbed.scenarios.format.loader import compose
+from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.inputs import fill
-from tessbed.scenarios.model import Job
-from tessbed.scenarios.problems import ScenarioError
-from tessbed.scenarios.toml_source import parse
+from tessbed.scenarios.model import ScenarioJob
 from tests.golden.catalogue import pattern_bytes
 
 LENGTHS = (1, 7, 8, 255, 1000, (1 << 20) + 9, (3 << 20) + 1)
 
 
-def job_of(folder: Path, op: str, dtype: str, shape: list[int], more: str, source: str) -> Job:
+def job_of(folder: Path, op: str, dtype: str, shape: list[int], more: str, source: str) -> ScenarioJob:
     """One job whose tiles hold whole tensors."""
     axes = [-1] * (4 - len(shape)) + list(range(len(shape)))
     tile = [1] * (4 - len(shape)) + [max(extent, 1) for extent in shape]
@@ -31,10 +31,10 @@ tiled = {{ axes = {axes}, tile = {tile} }}
 {more}
 input = {source}
 """
-    return compose(parse(text, "f"), folder).jobs[0]
+    return compose(parse_toml(text, "f"), folder).jobs[0]
 
 
-def filled(job: Job, seed: int = 0) -> bytes:
+def filled(job: ScenarioJob, seed: int = 0) -> bytes:
     """The job's input."""
     out = np.full(job.plan.input.required_bytes, 0xEE, np.uint8)
     fill(out, job, seed)

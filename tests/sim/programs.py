@@ -3,9 +3,10 @@
 import random
 from typing import Any
 
-from tessbed.sim.timing import Cost, Program, Run, TimedBand
-from tessbed.sim.transfer import Descriptor, Fold
-from tests.sim.folds import fold_chain, fold_read
+from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, TimedBand
+from tessbed.sim.transfer.cost import TransferCost
+from tessbed.sim.transfer.descriptor import Descriptor
+from tests.sim.costs import fold_chain, fold_read
 from tests.sim.rig import DATA
 
 Bands = list[tuple[list[list[Descriptor]], int, bool, list[Descriptor]]]
@@ -94,12 +95,12 @@ def timed(spec: Any, bands: Bands) -> list[TimedBand]:
     ]
 
 
-def cost(fold: Fold) -> Cost:
-    """What the exact engine keeps of a fold."""
-    return Cost(fold.s, fold.m, fold.c)
+def cost(cost: TransferCost) -> Cost:
+    """What the exact engine keeps of a transfer cost."""
+    return Cost(cost.s, cost.m, cost.c)
 
 
-def random_launch(rng: random.Random, spec: Any) -> Program:
+def random_launch(rng: random.Random, spec: Any) -> LaunchProgram:
     """A launch in which blocks of bands repeat, often the same one for all workers."""
     blocks = [timed(spec, random_bands(rng)) for _ in range(3)]
     table = tuple(band for block in blocks for band in block)
@@ -107,7 +108,7 @@ def random_launch(rng: random.Random, spec: Any) -> Program:
     runs = [tuple(range(at, at + len(block))) for at, block in zip(first, blocks, strict=True)]
     taken = runs if rng.random() < 0.5 else [rng.choice(runs)]
     workers = (
-        tuple(Run(rng.choice(taken), rng.choice([1, 5, 60, 200])) for _ in range(rng.randint(0, 3)))
+        tuple(BandRun(rng.choice(taken), rng.choice([1, 5, 60, 200])) for _ in range(rng.randint(0, 3)))
         for _ in range(spec.workers)
     )
-    return Program(table, tuple(workers))
+    return LaunchProgram(table, tuple(workers))

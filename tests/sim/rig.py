@@ -6,12 +6,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tessbed.sim.check import Checker
-from tessbed.sim.completion import RECORD_BYTES, Completion, Record, decode
-from tessbed.sim.device import Device, Submission
-from tessbed.sim.spec import DeviceSpec, override
+from tessbed.sim.checkers.hazards import Checker
+from tessbed.sim.completion_record import RECORD_BYTES, Completion, Record, decode_record
+from tessbed.sim.device.device import Device, Submission
+from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tessbed.sim.stats import JobStats
-from tessbed.sim.transfer import Descriptor
+from tessbed.sim.transfer.descriptor import Descriptor
 
 BASE = DeviceSpec().memory.window_base
 DATA = BASE + 0x10000
@@ -57,7 +57,7 @@ class Rig:
     def record(self, cookie: int = 1) -> Record | None:
         """What the record of that cookie says."""
         low = RECORD_BYTES * cookie
-        return decode(self.page[low : low + RECORD_BYTES].tobytes())
+        return decode_record(self.page[low : low + RECORD_BYTES].tobytes())
 
     def run(self, cookie: int = 1, workers: int | None = None) -> JobStats:
         """Submit and run to the host's wake."""

@@ -1,8 +1,8 @@
 """The timing rules once more, slow and literal: every tick is visited, nothing is scheduled.
 
 It knows no SimPy and none of the engine; it is given programs and the five integers of each transfer. A program
-is a list of steps: ("spend", reason, ticks), ("read", [fold, ...]), ("slot", slot), ("drain", slot, fold),
-("drains", reason).
+is a list of steps: ("spend", reason, ticks), ("read", [transfer cost, ...]), ("slot", slot), ("drain", slot, transfer
+cost), ("drains", reason).
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ class Going:
 
     worker: int
     seq: int
-    fold: Any
+    cost: Any
     arrival: int
     slot: int = -1
     grant: int = -1
@@ -79,10 +79,10 @@ class Walker:
         """What a step does when it is reached."""
         if kind == "spend":
             self.until = tick + args[1]
-        folds = args[0] if kind == "read" else [args[1]] if kind == "drain" else []
+        transfer_costs = args[0] if kind == "read" else [args[1]] if kind == "drain" else []
         slot = args[0] if kind == "drain" else -1
-        self.group = [Going(self.worker, self.seq + i, fold, tick, slot) for i, fold in enumerate(folds)]
-        self.seq += len(folds)
+        self.group = [Going(self.worker, self.seq + i, cost, tick, slot) for i, cost in enumerate(transfer_costs)]
+        self.seq += len(transfer_costs)
         self.mine += self.group
         arrivals += self.group
 
@@ -105,30 +105,30 @@ class Side:
 
 
 def walk(spec: Any, programs: list[list[Any]]) -> tuple[list[Going], list[Walker], int]:
-    """Run the programs, worker i the i-th; returns transfers, walkers and the last tick."""
+    """Run the programs, worker i the i-th; returns transfers, worker states and the last tick."""
     dma, cores = spec.dma, spec.cores
     sides: dict[tuple[str, int], Side] = {}
     for core in range(cores if dma.channel_scope == "per_core" else 1):
         sides["read", core] = Side([0] * dma.read_channels)
         sides["write", core] = Side([0] * dma.write_channels)
     port = {"read": 0, "write": 0}
-    walkers = [Walker(w, p, (w % cores) * spec.launch_stagger_ticks) for w, p in enumerate(programs)]
-    for later in walkers[cores:]:
+    worker_states = [Walker(w, p, (w % cores) * spec.launch_stagger_ticks) for w, p in enumerate(programs)]
+    for later in worker_states[cores:]:
         later.start = 1 << 60
     tick = 0
     while True:
         arrivals: list[Going] = []
-        for walker in walkers:
-            walker.advance(tick, arrivals)
-            if walker.finish == tick and walker.worker + cores < len(walkers):
-                heir = walkers[walker.worker + cores]
+        for worker_state in worker_states:
+            worker_state.advance(tick, arrivals)
+            if worker_state.finish == tick and worker_state.worker + cores < len(worker_states):
+                heir = worker_states[worker_state.worker + cores]
                 heir.start = min(heir.start, tick + spec.relaunch_ticks)
         for going in arrivals:
             core = going.worker % cores if dma.channel_scope == "per_core" else 0
-            sides[going.fold.d, core].waiting.append(going)
+            sides[going.cost.d, core].waiting.append(going)
         grant_all(spec, sides, port, tick)
-        if all(walker.finish >= 0 for walker in walkers):
-            return [t for walker in walkers for t in walker.mine], walkers, tick
+        if all(worker_state.finish >= 0 for worker_state in worker_states):
+            return [t for worker_state in worker_states for t in worker_state.mine], worker_states, tick
         tick += 1
 
 
@@ -146,13 +146,13 @@ def grant_all(spec: Any, sides: dict[tuple[str, int], Side], port: dict[str, int
             return
         side = min(able, key=lambda s: s.head(spec.dma.arbitration).key)
         going = side.head(spec.dma.arbitration)
-        name = going.fold.d if spec.memory.split_port else "read"
+        name = going.cost.d if spec.memory.split_port else "read"
         going.channel = next(i for i, free in enumerate(side.channels) if free <= tick)
         going.grant = tick
-        going.start = max(port[name], tick + going.fold.s)
-        going.end = going.start + going.fold.c
-        going.done = going.end + going.fold.l
-        port[name] = going.start + going.fold.m
+        going.start = max(port[name], tick + going.cost.s)
+        going.end = going.start + going.cost.c
+        going.done = going.end + going.cost.l
+        port[name] = going.start + going.cost.m
         side.channels[going.channel] = going.end
         side.waiting.remove(going)
         side.granted.append(going)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tessbed.sim.docs import TABLES, renew
+from tessbed.sim.docs import TABLES, renew_simulation_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "simulation.md"
 
@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "simulation.md"
 def test_the_page_is_current() -> None:
     """docs/simulation.md is what `python -m tessbed.sim.docs` would write."""
     text = PAGE.read_text(encoding="utf-8")
-    assert renew(text) == text
+    assert renew_simulation_page(text) == text
 
 
 def test_the_page_holds_every_table() -> None:

@@ -12,13 +12,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tessbed.firmware_models import costs, pack
+from tessbed.firmware_models import vector_cost, vector_ops
 from tessbed.kernels import DType, Operation
-from tessbed.kernels.a65 import numpy_rows
+from tessbed.kernels.a65 import cost, numpy_rows
 from tessbed.kernels.conversions import CONVERSIONS
 from tessbed.kernels.operations import Scalars, TileFormat, registered
-from tessbed.scenarios import a65_cost, oracle_operations
-from tessbed.scenarios.oracle_operations import OracleOperation
+from tessbed.scenarios.oracle import operations
+from tessbed.scenarios.oracle.operations import OracleOperation
 
 PIXEL_MAJOR = (TileFormat.COMPACT, TileFormat.PAD16)
 Lanes = Sequence[np.ndarray]
@@ -58,10 +58,10 @@ class Toy:
         return {
             "conversions": (CONVERSIONS, "a toy"),
             "numpy rows": (numpy_rows.CONVERSIONS, numpy_rows.by_lanes(self.convert)),
-            "vector steps": (pack.CONVERSIONS, self.convert),
-            "vector costs": (costs.PATHS, costs.VectorPaths("copy")),
-            "a65 costs": (a65_cost.KIB_TICKS, 128),
-            "oracle": (oracle_operations.OPERATIONS, OracleOperation(self.row.packs, {pair: self.convert})),
+            "vector steps": (vector_ops.CONVERSIONS, self.convert),
+            "vector costs": (vector_cost.PATHS, vector_cost.VectorPaths("copy")),
+            "a65 costs": (cost.KIB_TICKS, 128),
+            "oracle": (operations.OPERATIONS, OracleOperation(self.row.packs, {pair: self.convert})),
         }
 
     @contextmanager

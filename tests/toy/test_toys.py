@@ -11,26 +11,27 @@ import pytest
 
 import tessbed
 from tessbed.firmware_models.composition import Composition
-from tessbed.firmware_models.faults import STATUS, refusal
 from tessbed.firmware_models.image import FirmwareImage
+from tessbed.firmware_models.refusals import STATUS, refusal
 from tessbed.kernels import ContractError, DType, MlaTiled, Plan, a65, ev74, ops
 from tessbed.kernels.a65 import native_rows
-from tessbed.kernels.a65.path import choose
-from tessbed.kernels.ev74.packet import PacketFault
+from tessbed.kernels.a65.cost import modelled_ticks
+from tessbed.kernels.a65.row_path import choose
+from tessbed.kernels.ev74.codec import PacketFault
 from tessbed.kernels.ev74.rules import check_packet
 from tessbed.kernels.operations import Op, operation, registered
 from tessbed.runtime import CapabilityError
 from tessbed.scenarios import backends
-from tessbed.scenarios.a65_cost import modelled_ticks
-from tessbed.scenarios.compose import compose
+from tessbed.scenarios.format.diagnostics import ScenarioError
+from tessbed.scenarios.format.loader import compose
+from tessbed.scenarios.format.toml_source import parse_toml
+from tessbed.scenarios.judgement import oracle_case
 from tessbed.scenarios.model import Geometry as Asked
 from tessbed.scenarios.model import Scenario
-from tessbed.scenarios.oracle import expected_output
-from tessbed.scenarios.problems import ScenarioError
+from tessbed.scenarios.oracle.comparison import expected_output
 from tessbed.scenarios.report import document
-from tessbed.scenarios.run import oracle_case, run
-from tessbed.scenarios.toml_source import parse
-from tessbed.sim.spec import DeviceSpec
+from tessbed.scenarios.runner import run_scenario
+from tessbed.sim.spec.device_spec import DeviceSpec
 from tests.oracle import Geometry, golden_bytes, linear_bytes, tiled_bytes
 from tests.toy.operations import TOYS, Toy
 from tests.toy.oracle import expected
@@ -72,7 +73,7 @@ def scenario_of(geometry: Geometry) -> Scenario:
         {tiles}
         input = {{ pattern = "golden" }}
     """
-    return compose(parse(text, "toy.toml"), Path())
+    return compose(parse_toml(text, "toy.toml"), Path())
 
 
 @by_case
@@ -84,7 +85,7 @@ def test_a_toy_runs_on_both_backends_and_engines(toy: str, layout: str, engine: 
     source = golden_bytes(linear_bytes(geometry) if packs else tiled_bytes(geometry))
     wanted = hashlib.sha256(expected(geometry, source)).hexdigest()
     with TOYS[toy].installed():
-        (job,) = document(run(scenario_of(geometry), engine=engine))["jobs"]
+        (job,) = document(run_scenario(scenario_of(geometry), engine=engine))["jobs"]
     for backend, result in job["results"].items():
         assert result["ticks"] > 0
         if backend == "a65" or engine != "exact":  # the exact engine moves no bytes on EV74
@@ -162,7 +163,7 @@ def test_without_native_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(ContractError, match="got 'inverts', but the table of the A65's native rows has copy"):
             a65.invert.prepare(plan())
         with pytest.raises(ContractError, match="native rows"):
-            native_rows.compile_plan(plan(), plan().classes)
+            native_rows.compile_native(plan(), plan().classes)
 
 
 @pytest.mark.parametrize("lacking", ["vector steps", "vector costs"], indirect=True)

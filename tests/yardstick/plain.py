@@ -12,10 +12,12 @@ import attrs
 import numpy as np
 import simpy
 
-from tessbed.firmware_models.bands import Band, in_order, wait_groups
-from tessbed.firmware_models.pack import Packer
-from tessbed.sim.spec import DeviceSpec
-from tessbed.sim.transfer import Descriptor, Fold, cost_table
+from tessbed.firmware_models.band import Band
+from tessbed.firmware_models.vector_ops import Packer
+from tessbed.firmware_models.worker_loop import in_order, wait_groups
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.transfer.cost import TransferCost, cost_table
+from tessbed.sim.transfer.descriptor import Descriptor
 from tests.yardstick.work import Memory, Work
 
 Steps = Generator[simpy.Event, Any, None]
@@ -44,7 +46,7 @@ class PlainDevice:
         self.credits = {kind: simpy.Resource(env, dma.outstanding) for kind in self.channels}
         self.port = simpy.Resource(env, 1)
 
-    def transfer(self, fold: Fold, descriptors: list[Descriptor], scratch: np.ndarray) -> Steps:
+    def transfer(self, fold: TransferCost, descriptors: list[Descriptor], scratch: np.ndarray) -> Steps:
         """One transfer: credit, channel, set-up, port, data, latency."""
         with self.credits[fold.d].request() as credit:
             yield credit

@@ -2,15 +2,16 @@
 
 import numpy as np
 
-from tessbed.firmware_models.bands import Band, body_of, in_order, wait_groups
-from tessbed.sim.check import Checker
-from tessbed.sim.device import Device, Submission
-from tessbed.sim.limits import PAGE_BYTES
-from tessbed.sim.spec import DeviceSpec
+from tessbed.firmware_models.band import Band
+from tessbed.firmware_models.worker_loop import body_of, in_order, wait_groups
+from tessbed.sim.checkers.hazards import Checker
+from tessbed.sim.device.device import Device, Submission
+from tessbed.sim.exact.program import Cost, LaunchProgram, TimedBand
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.stats import JobStats
-from tessbed.sim.timing import Cost, Program, TimedBand
-from tessbed.sim.transfer import Fold
-from tests.sim.folds import fold_chain, fold_read
+from tessbed.sim.transfer.cost import TransferCost
+from tests.sim.costs import fold_chain, fold_read
 from tests.sim.rig import BodyFirmware
 from tests.yardstick.work import Memory, Work
 
@@ -26,9 +27,9 @@ def run_reference(work: Work, memory: Memory, *, moves: bool, checks: bool = Fal
     return device.run(device.submit(Submission(page, 16, page + 64, 1, len(work.programs))))
 
 
-def timed(work: Work) -> Program:
+def timed(work: Work) -> LaunchProgram:
     """The program for the exact engine."""
-    return Program.of(_timed(work.spec, bands) for bands in work.programs)
+    return LaunchProgram.of(_timed(work.spec, bands) for bands in work.programs)
 
 
 def _timed(spec: DeviceSpec, bands: list[Band]) -> list[TimedBand]:
@@ -44,5 +45,5 @@ def _timed(spec: DeviceSpec, bands: list[Band]) -> list[TimedBand]:
     ]
 
 
-def _cost(fold: Fold) -> Cost:
+def _cost(fold: TransferCost) -> Cost:
     return Cost(fold.s, fold.m, fold.c)

@@ -9,16 +9,16 @@ import attrs
 import numpy as np
 
 from tessbed.firmware_models import image
-from tessbed.firmware_models.bands import Band, Footprint
-from tessbed.firmware_models.geometry import Geometry
-from tessbed.firmware_models.pack import Move
+from tessbed.firmware_models.band import Band, DrainFootprint
+from tessbed.firmware_models.geometry import PacketGeometry
+from tessbed.firmware_models.vector_ops import VectorMove
 from tessbed.kernels import Plan
+from tessbed.kernels.ev74.codec import decode
 from tessbed.kernels.ev74.encode import encode_plan
-from tessbed.kernels.ev74.packet import decode
 from tessbed.scenarios import library
-from tessbed.sim.limits import PAGE_BYTES
-from tessbed.sim.spec import DeviceSpec, override
-from tessbed.sim.transfer import Descriptor
+from tessbed.sim.spec.device_spec import DeviceSpec, override
+from tessbed.sim.spec.limits import PAGE_BYTES
+from tessbed.sim.transfer.descriptor import Descriptor
 
 Memory = list[tuple[int, np.ndarray]]
 """Addresses, and arrays of whole pages that stand there."""
@@ -56,8 +56,8 @@ def uniform(bands: int, reads: int = 8) -> Work:
         at = number * band_bytes
         gathers = [Descriptor(INPUT + at + 1024 * i, 1024 * i, 8, 128, 128, 128) for i in range(reads)]
         drain = [Descriptor(output + at, slot, 1, band_bytes, 0, 0)]
-        step = Move((band_bytes,), 0, (1,), slot, (1,), (0,), (0,), "copy")
-        return Band(gathers, [step], 400, drain, Footprint(output + at, output + at + band_bytes, 0, band_bytes))
+        step = VectorMove((band_bytes,), 0, (1,), slot, (1,), (0,), (0,), "copy")
+        return Band(gathers, [step], 400, drain, DrainFootprint(output + at, output + at + band_bytes, 0, band_bytes))
 
     programs = [[band(w * bands + k, band_bytes * (1 + k % 2)) for k in range(bands)] for w in range(4)]
     return Work(
@@ -75,8 +75,8 @@ def single_rows(rows: int) -> Work:
         at = output + number * 64 * pitch + 20
         drain = [Descriptor(at + i * pitch, slot + i * row_bytes, 1, row_bytes, 0, 0) for i in range(64)]
         gather = [Descriptor(INPUT, 0, 1, 64 * row_bytes, 0, 0)]
-        step = Move((64 * row_bytes,), 0, (1,), slot, (1,), (0,), (0,), "copy")
-        return Band(gather, [step], 400, drain, Footprint(at, at + 63 * pitch + row_bytes, 0, 64 * pitch))
+        step = VectorMove((64 * row_bytes,), 0, (1,), slot, (1,), (0,), (0,), "copy")
+        return Band(gather, [step], 400, drain, DrainFootprint(at, at + 63 * pitch + row_bytes, 0, 64 * pitch))
 
     programs = [[band(w * chains + k, 8192 * (1 + k % 2)) for k in range(chains)] for w in range(4)]
     return Work(
@@ -100,8 +100,8 @@ def planned(name: str, plan: Plan, spec: DeviceSpec) -> Work:
     """The bands that the firmware makes of a plan whose buffers stand on pages."""
     sizes = [-(-port.required_bytes // PAGE_BYTES) * PAGE_BYTES for port in (plan.input, plan.output)]
     output = INPUT + sizes[0] + PAGE_BYTES
-    geometry = Geometry.of(decode(encode_plan(plan, plan.op).bind(INPUT, output).raw))
-    program = image.program(geometry, spec, spec.workers)
+    geometry = PacketGeometry.of(decode(encode_plan(plan, plan.op).bind(INPUT, output).raw))
+    program = image.band_program(geometry, spec, spec.workers)
     programs = [list(program(worker)) for worker in range(spec.workers)]
     return Work(name, spec, programs, lambda: [(INPUT, _ramp(sizes[0])), (output, _zeros(sizes[1]))])
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import attrs
 
-from tessbed.scenarios.option_values import OBJECTIVES
-from tessbed.scenarios.study.advise import spark
-from tessbed.scenarios.study.search.search import Found, Memory
+from tessbed.scenarios.format.option_values import OBJECTIVES
+from tessbed.scenarios.study.search.trials import Memory, SearchResult
 from tessbed.scenarios.study.sweep import table
 from tessbed.scenarios.study.sweep.space import Space, plain
+from tessbed.scenarios.study.worker_scaling import spark
 from tessbed.scenarios.text_table import aligned
 
 SHOWN = 5
@@ -17,7 +17,7 @@ WIDTH = 60
 
 
 @attrs.frozen
-class Asked:
+class SearchRequest:
     """What a search was asked for. `within` is a percentage, or None."""
 
     name: str
@@ -32,13 +32,13 @@ class Asked:
         return OBJECTIVES[self.minimise]
 
 
-def rows(found: Found) -> list[table.Flat]:
+def rows(found: SearchResult) -> list[table.Flat]:
     """One flat dict for each trial, in order, numbered from 1."""
     flat = table.flat([trial.point for trial in found.trials], [trial.row for trial in found.trials])
     return [{"trial": number, **row} for number, row in enumerate(flat, 1)]
 
 
-def document(asked: Asked, found: Found, memory: Memory) -> dict[str, Any]:
+def document(asked: SearchRequest, found: SearchResult, memory: Memory) -> dict[str, Any]:
     """Everything. `best` and `cheapest` are entries of `trials`, or null where no configuration could run."""
     space, flat = found.space, rows(found)
     trials = [_trial(row, space, asked.column) for row in flat]
@@ -46,7 +46,7 @@ def document(asked: Asked, found: Found, memory: Memory) -> dict[str, Any]:
     return {
         "schema_version": 1,
         "name": asked.name,
-        **table.provenance([found.as_it_stands, *(trial.row for trial in found.trials)]),
+        **table.table_provenance([found.baseline, *(trial.row for trial in found.trials)]),
         "minimise": asked.minimise,
         "sampler": asked.sampler,
         "seed": asked.seed,
@@ -60,7 +60,7 @@ def document(asked: Asked, found: Found, memory: Memory) -> dict[str, Any]:
             "simulated": memory.simulated,
             "remembered": memory.remembered,
         },
-        "as_it_stands_ticks": found.as_it_stands.get(asked.column),
+        "as_it_stands_ticks": found.baseline.get(asked.column),
         "best": best,
         "within_percent": asked.within,
         "cheapest": _cheapest(trials, best, asked.within, space),
@@ -84,28 +84,28 @@ def _cheapest(
     return min(near, key=lambda trial: [orders[key].index(value) for key, value in trial["settings"].items()])
 
 
-def lines(told: dict[str, Any]) -> Iterator[str]:
+def lines(reported: dict[str, Any]) -> Iterator[str]:
     """The search for a person: the best configuration, how it was found, the next best."""
-    count, size, base = told["counts"]["trials"], told["space_points"], told["as_it_stands_ticks"]
-    tried = f"all {size:,} configurations" if told["exhaustive"] else f"{count:,} of {size:,} configurations"
-    by = "" if told["exhaustive"] else f" by {told['sampler']}, seed {told['seed']}"
-    what = told["minimise"].replace("_", " ")
-    yield f"{told['name']}: the least {what} of {tried}{by}; model ticks"
-    failures = [trial["error"] for trial in told["trials"] if trial["error"]]
+    count, size, base = reported["counts"]["trials"], reported["space_points"], reported["as_it_stands_ticks"]
+    tried = f"all {size:,} configurations" if reported["exhaustive"] else f"{count:,} of {size:,} configurations"
+    by = "" if reported["exhaustive"] else f" by {reported['sampler']}, seed {reported['seed']}"
+    what = reported["minimise"].replace("_", " ")
+    yield f"{reported['name']}: the least {what} of {tried}{by}; model ticks"
+    failures = [trial["error"] for trial in reported["trials"] if trial["error"]]
     if failures:
         yield f"{len(failures):,} without a result:"
         yield from table.reasons(failures)
     yield ""
-    if told["best"] is None:
+    if reported["best"] is None:
         yield "no configuration has a result"
         return
-    yield f"best: {_words(told['best'], base)}"
-    if told["cheapest"]:
-        yield f"cheapest within {told['within_percent']:g} % of it: {_words(told['cheapest'], base)}"
+    yield f"best: {_words(reported['best'], base)}"
+    if reported["cheapest"]:
+        yield f"cheapest within {reported['within_percent']:g} % of it: {_words(reported['cheapest'], base)}"
     yield f"as it stands: {base:,}" if base is not None else "as it stands, the scenario has no result"
     yield ""
-    yield from _progress(told)
-    yield from _ranking(told)
+    yield from _progress(reported)
+    yield from _ranking(reported)
 
 
 def _words(trial: dict[str, Any], base: int | None) -> str:
@@ -123,11 +123,11 @@ def _change(ticks: int, base: int | None) -> str:
     return "=" if ticks == base else f"{100 * (ticks - base) / base:+.1f} %"
 
 
-def _progress(told: dict[str, Any]) -> Iterator[str]:
+def _progress(reported: dict[str, Any]) -> Iterator[str]:
     """The best so far after each trial, or after some of them where there are more than WIDTH."""
-    course = [ticks for _, ticks in best_so_far([trial["ticks"] for trial in told["trials"]])]
+    course = [ticks for _, ticks in best_so_far([trial["ticks"] for trial in reported["trials"]])]
     shown = course[:: -(-len(course) // WIDTH)]
-    best, trial = told["best"]["ticks"], told["best"]["trial"]
+    best, trial = reported["best"]["ticks"], reported["best"]["trial"]
     yield f"best so far  {spark(shown, best)}  {course[0]:,} to {best:,}, found by trial {trial}"
 
 
@@ -140,24 +140,24 @@ def best_so_far(ticks: list[int | None]) -> Iterator[tuple[int, int]]:
             yield number, least
 
 
-def _ranking(told: dict[str, Any]) -> Iterator[str]:
+def _ranking(reported: dict[str, Any]) -> Iterator[str]:
     """The best few, and for each parameter the best by value."""
-    good = sorted((t for t in told["trials"] if t["ticks"] is not None), key=lambda trial: trial["ticks"])
-    keys = list(told["space"])
+    good = sorted((t for t in reported["trials"] if t["ticks"] is not None), key=lambda trial: trial["ticks"])
+    keys = list(reported["space"])
     cells = [
         (
             str(t["trial"]),
             *(str(t["settings"][key]) for key in keys),
             f"{t['ticks']:,}",
-            _change(t["ticks"], told["as_it_stands_ticks"]),
+            _change(t["ticks"], reported["as_it_stands_ticks"]),
         )
         for t in good[:SHOWN]
     ]
     yield ""
     yield f"the best {len(cells)}:" if len(cells) > 1 else "the only one:"
     yield from aligned(
-        ("trial", *keys, told["minimise"].replace("_", " "), "change"), cells, numbers=range(len(keys) + 3)
+        ("trial", *keys, reported["minimise"].replace("_", " "), "change"), cells, numbers=range(len(keys) + 3)
     )
     flat = [{**trial["settings"], "ticks": trial["ticks"]} for trial in good]
-    for key, values in told["space"].items():
+    for key, values in reported["space"].items():
         yield from table.by_value(key, values, flat, "ticks", "of the tried")

@@ -1,9 +1,9 @@
 """Sampler: which configuration a search tries next, by its number in the space. Seeded: it proposes the same again.
 
-`tpe` and `genetic` are Optuna's, and learn from what they are told. To them the values of a parameter are categories,
-no numbers: ticks jump where cores divide workers, and 4 workers tell nothing of 5. (Measured on three scenarios: with
-categories tpe ended 0 to 1 % above the best known, with numbers 0 to 6 %.) `random` draws what `tessbed sweep --random`
-draws, `grid` goes in order.
+`tpe` and `genetic` are Optuna's, and learn from what they are reported. To them the values of a parameter are
+categories, no numbers: ticks jump where cores divide workers, and 4 workers tell nothing of 5. (Measured on three
+scenarios: with categories tpe ended 0 to 1 % above the best known, with numbers 0 to 6 %.) `random` draws what `tessbed
+sweep --random` draws, `grid` goes in order.
 """
 
 import warnings
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from tessbed.scenarios.problems import Place, Problem, ScenarioError
+from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.study.sweep.space import Space
 
 POPULATION = 20
@@ -38,12 +38,12 @@ class Sampler(Protocol):
 def sampler(name: str, space: Space, count: int, seed: int) -> Sampler:
     """The sampler of a name of SAMPLERS, good for `count` points. Raises ScenarioError where Optuna is missing."""
     if name in ("tpe", "genetic"):
-        return Learned(_study(name, seed), space)
-    return Listed(iter(space.numbers(count, seed) if name == "random" else range(space.size)))
+        return OptunaSampler(_study(name, seed), space)
+    return ExhaustiveSampler(iter(space.numbers(count, seed) if name == "random" else range(space.size)))
 
 
 @attrs.define
-class Listed:
+class ExhaustiveSampler:
     """Points in an order that nothing changes, each once."""
 
     numbers: Iterator[int]
@@ -60,7 +60,7 @@ class Listed:
 
 
 @attrs.define
-class Learned:
+class OptunaSampler:
     """Points by an Optuna study."""
 
     study: Any
@@ -106,6 +106,6 @@ def _optuna() -> Any:
         import optuna  # pyright: ignore[reportMissingImports]
     except ImportError:
         text = "tpe and genetic need Optuna: pip install 'tessbed[search]'; random and grid do without"
-        raise ScenarioError([Problem(Place("--sampler"), text, "usage")]) from None
+        raise ScenarioError([Problem(Location("--sampler"), text, "usage")]) from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna

@@ -13,13 +13,13 @@ from typing import Any
 
 import attrs
 
-from tessbed.scenarios.problems import Place, Problem, ScenarioError
+from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 
 DASK = "dask://"
 PATIENCE_S = 3
 
 
-class Here(Executor):
+class LocalExecutor(Executor):
     """Runs each call at once, in this process."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -33,7 +33,7 @@ class Here(Executor):
 
 
 @attrs.frozen
-class Hiring:
+class ExecutorChoice:
     """How to get an executor, how many chunks it can use at a time, how it tells of a worker's death, how to end.
 
     `note` is what a person should know before the wait.
@@ -46,14 +46,14 @@ class Hiring:
     note: str = ""
 
 
-def hiring(where: str, processes: int | None) -> Hiring:
+def parse_executor(where: str, processes: int | None) -> ExecutorChoice:
     """For "here", "processes" or "dask://HOST:PORT". Raises ScenarioError for anything else."""
     if where == "here":
-        return Hiring(Here, 1)
+        return ExecutorChoice(LocalExecutor, 1)
     if where == "processes":
         count = processes or os.cpu_count() or 1
         hire = partial(ProcessPoolExecutor, count, get_context("spawn"), _leave_with_parent)
-        return Hiring(hire, 2 * count)
+        return ExecutorChoice(hire, 2 * count)
     if where.startswith(DASK):
         return _dask(where.removeprefix(DASK))
     raise _wrong(f'got "{where}", wanted here, processes or dask://HOST:PORT')
@@ -75,21 +75,23 @@ def _leave_with_parent() -> None:
     Thread(target=leave, daemon=True).start()
 
 
-def _dask(address: str) -> Hiring:
+def _dask(address: str) -> ExecutorChoice:
     try:
         from distributed import Client, KilledWorker  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise _wrong("needs Dask: pip install 'tessbed[cluster]'") from None
     for talker in ("distributed", "distributed.client"):  # what matters is in the rows, or raised
         logging.getLogger(talker).setLevel(logging.CRITICAL)
-    _knock(address)
+    _probe(address)
     client: Any = Client(f"tcp://{address}", timeout=PATIENCE_S, set_as_default=False)
     cores = sum(client.ncores().values())
     note = "" if cores else f"the Dask scheduler at {address} has no workers yet: waiting for some"
-    return Hiring(lambda: client.get_executor(pure=False), max(2, 2 * cores), (KilledWorker,), client.close, note)
+    return ExecutorChoice(
+        lambda: client.get_executor(pure=False), max(2, 2 * cores), (KilledWorker,), client.close, note
+    )
 
 
-def _knock(address: str) -> None:
+def _probe(address: str) -> None:
     """Raise ScenarioError within PATIENCE_S where no scheduler answers; a client of Dask would try for much longer."""
     from distributed.comm.core import connect  # pyright: ignore[reportMissingImports]
 
@@ -113,4 +115,4 @@ def _knock(address: str) -> None:
 
 
 def _wrong(text: str) -> ScenarioError:
-    return ScenarioError([Problem(Place("--executor"), text, "usage")])
+    return ScenarioError([Problem(Location("--executor"), text, "usage")])

@@ -8,10 +8,10 @@ import attrs
 
 from tessbed.kernels.errors import BindingError, NotRepresentable
 from tessbed.runtime.errors import CapabilityError, HeapExhausted
+from tessbed.scenarios.format.option_values import ENGINES
 from tessbed.scenarios.model import Scenario
-from tessbed.scenarios.option_values import ENGINES
-from tessbed.scenarios.study.measure import measure
-from tessbed.sim.spec import DeviceSpec
+from tessbed.scenarios.study.measurement import measure_scenario
+from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.stats import STALLS, JobStats
 
 Row = dict[str, Any]
@@ -57,7 +57,7 @@ def run_batch(batch: Batch) -> list[Result]:
 def run_point(scenario: Scenario, engine: str, device: DeviceSpec) -> Row:
     """One row: makespans of the whole scenario, busy and stall ticks, and each job's device ticks."""
     try:
-        measured = measure(attrs.evolve(scenario, device=device), engine, trace=False)
+        measured = measure_scenario(attrs.evolve(scenario, device=device), engine, trace=False)
     except REFUSALS as error:
         return failed(str(error))
     except Exception as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from tessbed.scenarios.problems import Place, Problem, ScenarioError
+from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 
 RANGE = re.compile(r"(-?\d{1,19})\.\.(-?\d{1,19})(?:\.\.(\d{1,19}))?", re.ASCII)
 MOST_VALUES = 10_000
@@ -22,7 +22,7 @@ Setting = tuple[str, str]  # key, value, both as `--set` takes them
 
 
 @attrs.frozen
-class Axis:
+class SweptParameter:
     """One parameter and the values that it takes, as text."""
 
     key: str
@@ -33,7 +33,7 @@ class Axis:
 class Space:
     """The product of all axes."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[SweptParameter, ...]
 
     @property
     def size(self) -> int:
@@ -76,7 +76,7 @@ class Space:
         return map(self.point, self.numbers(count, seed))
 
 
-def parse(varied: Sequence[str], option: str = "--vary") -> Space:
+def parse_space(varied: Sequence[str], option: str = "--vary") -> Space:
     """The space of the KEY=VALUES of such options. Raises ScenarioError with every mistake."""
     axes, problems = [], []
     for text in varied:
@@ -84,14 +84,14 @@ def parse(varied: Sequence[str], option: str = "--vary") -> Space:
         found = tuple(islice(_values(values), MOST_VALUES + 1))
         if len(found) > MOST_VALUES:
             advice = f"wanted {MOST_VALUES:,} values at most: a range may have a step, as in 0..{MOST_VALUES * 10}..10"
-            problems.append(Problem(Place(option), f'got "{text}", {advice}'))
+            problems.append(Problem(Location(option), f'got "{text}", {advice}'))
         elif not equals or not key.strip() or not found:
             wanted = "wanted KEY=VALUES, such as device.workers=1..16 or device.slots=1,2,4"
-            problems.append(Problem(Place(option), f'got "{text}", {wanted}'))
+            problems.append(Problem(Location(option), f'got "{text}", {wanted}'))
         elif key.strip() in [axis.key for axis in axes]:
-            problems.append(Problem(Place(f"{option} {key.strip()}"), "given twice, wanted once with all values"))
+            problems.append(Problem(Location(f"{option} {key.strip()}"), "given twice, wanted once with all values"))
         else:
-            axes.append(Axis(key.strip(), tuple(dict.fromkeys(found))))
+            axes.append(SweptParameter(key.strip(), tuple(dict.fromkeys(found))))
     if problems:
         raise ScenarioError(problems)
     return Space(tuple(axes))

@@ -16,7 +16,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from tessbed.scenarios.output_files import unusable
+from tessbed.scenarios.output.files import unusable
 from tessbed.scenarios.study.sweep.point import Row, is_row
 
 SCHEMA = """
@@ -25,7 +25,7 @@ create table if not exists results
 """
 FIRST_COLUMNS, COLUMNS = ["key", "version", "row"], ["key", "version", "row", "digest"]
 """Of a database of version 0.1.0, whose rows have no digest, and of one of this version."""
-ASKED = 500
+MOST_KEYS = 500
 PATIENCE_S = 30
 """How long another program may hold the file."""
 SAY_AFTER_S = 1
@@ -51,13 +51,13 @@ class Store:
         problem = unusable(path) or _foreign_journal(path)
         if problem:
             raise self._unusable(problem)
-        with self._told():
+        with self._reported():
             # An absolute name: ":memory:" is a file like any other. Waiting is done here, where Ctrl-C is heard.
             self._base = sqlite3.connect(path.absolute(), timeout=0, isolation_level=None)
         try:
             # Text is judged by its digest; no encoding may stand in the way.
             self._base.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-            with self._told():
+            with self._reported():
                 self._patiently(self._open)
         except BaseException:
             self._base.close()
@@ -67,7 +67,7 @@ class Store:
         """The rows that are there already; one that is not to be believed is as if it were not there."""
         found: dict[str, Row] = {}
         for some in _parts(keys):
-            with self._told():
+            with self._reported():
                 rows = self._patiently(partial(self._some, some))
             for key, *kept in rows:
                 row = _read(key, self.version, *kept)
@@ -90,7 +90,7 @@ class Store:
         texts = [(key, json.dumps(row)) for key, row in rows if not row.get("passing")]
         kept = [(key, self.version, text, digest(key, self.version, text)) for key, text in texts]
         if kept:
-            with self._told():
+            with self._reported():
                 self._patiently(lambda: self._insert(kept))
 
     def close(self) -> None:
@@ -152,7 +152,7 @@ class Store:
             sleep(0.05)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _reported(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
@@ -164,7 +164,7 @@ class Store:
 
 
 def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (keys[first : first + ASKED] for first in range(0, len(keys), ASKED))
+    return (keys[first : first + MOST_KEYS] for first in range(0, len(keys), MOST_KEYS))
 
 
 def digest(key: str, version: str, row: str) -> str:

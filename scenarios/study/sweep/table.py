@@ -8,11 +8,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tessbed.scenarios.output_files import replacing, unusable
-from tessbed.scenarios.problems import Place, Problem, ScenarioError
-from tessbed.scenarios.study.advise import spark
+from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
+from tessbed.scenarios.output.files import replacing, unusable
 from tessbed.scenarios.study.sweep.point import Row
 from tessbed.scenarios.study.sweep.space import Setting, Space, plain
+from tessbed.scenarios.study.worker_scaling import spark
 from tessbed.scenarios.text_table import aligned
 
 SHOWN = 20
@@ -32,7 +32,7 @@ def flat(points: Sequence[Sequence[Setting]], rows: Sequence[Row]) -> list[Flat]
     return [{name: row.get(name) for name in (*columns, "error")} for row in found]
 
 
-def provenance(rows: Sequence[Row]) -> dict[str, Any]:
+def table_provenance(rows: Sequence[Row]) -> dict[str, Any]:
     """The engines that ran, and why not the one asked for; in the words of a single study."""
     engines = dict.fromkeys(row["engine"] for row in rows if "engine" in row)
     return {"engine": " and ".join(engines), "instead": next((r["instead"] for r in rows if "instead" in r), None)}
@@ -77,7 +77,7 @@ def check_files(names: Sequence[str], taken: Sequence[tuple[str, Path]] = ()) ->
     """
     problems = []
     for name in names:
-        path, place = Path(name), Place(f"--out {name}")
+        path, place = Path(name), Location(f"--out {name}")
         if path.suffix not in WRITERS:
             problems.append(Problem(place, f"got the suffix {path.suffix!r}, wanted {', '.join(WRITERS)}"))
         elif other := next((option for option, file in taken if file.resolve() == path.resolve()), None):
@@ -90,14 +90,14 @@ def check_files(names: Sequence[str], taken: Sequence[tuple[str, Path]] = ()) ->
         raise ScenarioError(problems)
 
 
-def write(names: Sequence[str], rows: Sequence[Flat]) -> None:
+def write_table(names: Sequence[str], rows: Sequence[Flat]) -> None:
     """Write the rows to every one of these files. Raises OSError that names the file."""
     for name in names:
         with replacing(Path(name)) as part:
             WRITERS[part.suffix](part, rows)
 
 
-def lines(name: str, space: Space, rows: Sequence[Flat]) -> Iterator[str]:
+def table_lines(name: str, space: Space, rows: Sequence[Flat]) -> Iterator[str]:
     """The sweep for a person: the best points, and for each parameter the best makespan by value."""
     good = [row for row in rows if not row["error"]]
     yield f"{name}: {len(rows):,} points, {len(rows) - len(good):,} without a result; device ticks, model ticks"

@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 
 from tessbed.kernels import OPERATIONS
-from tessbed.kernels.a65 import engine, native_rows
+from tessbed.kernels.a65 import native_rows, row_engine
 from tessbed.kernels.a65.executor import Executor, executor_of
 from tests.geometries import name_of
 from tests.oracle import PREFILL, Geometry, expected_output, input_bytes
@@ -36,8 +36,8 @@ def using(name: str, stream_bytes: int | None = None) -> Iterator[None]:
     """Makes `prepare` choose this engine; native rows then stream outputs of so many bytes, if it is given."""
     kind, vectors, streaming, *_ = (*name.split(), "", "")
     threshold = [0] if streaming else [] if stream_bytes is None else [stream_bytes]
-    before, selected = os.environ.get(engine.VARIABLE), native_rows.vectors()
-    os.environ[engine.VARIABLE] = kind
+    before, selected = os.environ.get(row_engine.VARIABLE), native_rows.vectors()
+    os.environ[row_engine.VARIABLE] = kind
     try:
         if vectors:
             import_module("tessbed.kernels.a65._rows").select(vectors, *threshold)
@@ -46,9 +46,9 @@ def using(name: str, stream_bytes: int | None = None) -> Iterator[None]:
         if vectors:
             import_module("tessbed.kernels.a65._rows").select(selected)
         if before is None:
-            del os.environ[engine.VARIABLE]
+            del os.environ[row_engine.VARIABLE]
         else:
-            os.environ[engine.VARIABLE] = before
+            os.environ[row_engine.VARIABLE] = before
 
 
 def backend_of(op: str) -> Executor:

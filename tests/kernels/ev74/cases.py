@@ -1,10 +1,10 @@
-"""Jobs whose packets are kept as golden bytes, and ways to make and to spoil packets."""
+"""Jobs whose packets are kept as golden bytes, and ways to make and to corrupt packets."""
 
 from pathlib import Path
 
 from tessbed.kernels.ev74 import detess, detesscast, tess
+from tessbed.kernels.ev74.codec import Packet, decode, pack_packet, seal
 from tessbed.kernels.ev74.fields import BY_NAME
-from tessbed.kernels.ev74.packet import Packet, decode, pack, seal
 from tessbed.kernels.ops import detess as detess_op
 from tessbed.kernels.ops import detesscast as detesscast_op
 from tessbed.kernels.ops import tess as tess_op
@@ -63,4 +63,4 @@ def spoilt(raw: bytes, **changes: int) -> bytes:
 
 def repacked(raw: bytes, **changes: int) -> bytes:
     """`raw` with some fields changed, packed anew."""
-    return pack(decode(raw) | changes).raw
+    return pack_packet(decode(raw) | changes).raw

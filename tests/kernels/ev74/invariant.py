@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from random import Random
 
+from tessbed.kernels.ev74.codec import FAULTS, PacketFault, pack_packet, seal
 from tessbed.kernels.ev74.disasm import disassemble
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS
-from tessbed.kernels.ev74.packet import FAULTS, PacketFault, pack, seal
 from tessbed.kernels.ev74.rules import check_packet
 
 VALID = "valid"
@@ -17,7 +17,7 @@ def outcome(raw: bytes) -> str:
         values = check_packet(raw)
     except PacketFault as fault:
         return _documented(fault)
-    assert pack(values).raw == raw
+    assert pack_packet(values).raw == raw
     return VALID
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tessbed.kernels.ev74.diff import changes, difference
+from tessbed.kernels.ev74.diff import packet_changes, packet_difference
 from tessbed.kernels.ev74.disasm import disassemble, spell
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, PACKET_BYTES, SECTIONS
 from tests.kernels.ev74.cases import BOUND, golden_packets, spoilt
@@ -87,13 +87,17 @@ def test_many_trailing_bytes_are_summed_up() -> None:
 
 def test_equal_packets_have_no_difference() -> None:
     """The difference of equal bytes is empty."""
-    assert difference(HEAD, HEAD) == ""
+    assert packet_difference(HEAD, HEAD) == ""
 
 
 def test_a_difference_names_offset_field_and_both_values() -> None:
     """Binding shows as three fields."""
-    assert [change.field.name for change in changes(TEMPLATE, COPY)] == ["crc32", "input_address", "output_address"]
-    assert difference(TEMPLATE, COPY).splitlines()[1:] == [
+    assert [change.field.name for change in packet_changes(TEMPLATE, COPY)] == [
+        "crc32",
+        "input_address",
+        "output_address",
+    ]
+    assert packet_difference(TEMPLATE, COPY).splitlines()[1:] == [
         "0x0c8  input_address          0x0000000000000000 -> 0x0000000080000000",
         "0x0d0  output_address         0x0000000000000000 -> 0x0000000080001004",
     ]
@@ -105,12 +109,12 @@ def test_one_changed_field_is_one_difference(name: str) -> None:
     field = BY_NAME[name]
     changed = bytearray(HEAD)
     changed[field.end - 1] ^= 0x40
-    assert [change.field.name for change in changes(HEAD, bytes(changed))] == [name]
+    assert [change.field.name for change in packet_changes(HEAD, bytes(changed))] == [name]
 
 
 def test_bytes_that_are_missing_or_too_many_differ() -> None:
     """A short packet lacks fields, a long one has trailing bytes; both are reported, also when only they differ."""
-    assert difference(HEAD[:-1], HEAD) == "0x0d0  output_address         missing -> 0x0000000000000000\n"
-    assert difference(HEAD[:-1], HEAD[:-2]) == "0x0d0  output_address         missing -> missing\n"
-    assert difference(HEAD, HEAD + b"\0") == "0x0d8  (trailing)             0 -> 1 bytes, which differ\n"
+    assert packet_difference(HEAD[:-1], HEAD) == "0x0d0  output_address         missing -> 0x0000000000000000\n"
+    assert packet_difference(HEAD[:-1], HEAD[:-2]) == "0x0d0  output_address         missing -> missing\n"
+    assert packet_difference(HEAD, HEAD + b"\0") == "0x0d8  (trailing)             0 -> 1 bytes, which differ\n"
     assert len(HEAD) == PACKET_BYTES

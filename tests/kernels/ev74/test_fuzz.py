@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tessbed.kernels.ev74.codec import FAULTS, seal
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, PACKET_BYTES
-from tessbed.kernels.ev74.packet import FAULTS, seal
 from tests.kernels.ev74.cases import golden_packets, spoilt
 from tests.kernels.ev74.invariant import VALID, listing_agrees, near_packets, outcome
 

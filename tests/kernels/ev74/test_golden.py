@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tessbed.kernels.ev74.packet import Packet
+from tessbed.kernels.ev74.codec import Packet
 from tessbed.kernels.ev74.rules import check_packet
 from tests.golden.by_hand import hex_of
 from tests.kernels.ev74 import kaitai

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tessbed.kernels.ev74.packet import PacketFault, decode
+from tessbed.kernels.ev74.codec import PacketFault, decode
 from tessbed.kernels.ev74.rules import check_packet, check_rules
 from tests.kernels.ev74.cases import BOUND, GOLDEN, golden_packets, repacked
 

@@ -1,0 +1,244 @@
+"""Timed: what a launch does, in numbers alone, for an engine that moves no bytes.
+
+The bands, their waits and the order of their drains are the ones that the workers run. Planning them costs more than
+timing them, so a launch is kept as an outline of what its descriptors touch, which many devices share: channels,
+latencies and rates only price it.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import attrs
+
+from tessbed.firmware_models.band import Band, DrainFootprint, WorkItem
+from tessbed.firmware_models.geometry import PacketGeometry
+from tessbed.firmware_models.image import WORK_ITEMS
+from tessbed.firmware_models.worker_loop import in_order, wait_groups
+from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, TimedBand
+from tessbed.sim.exact.run_length import runs_of
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.spec.limits import PAGE_BYTES
+from tessbed.sim.stats import Traffic
+from tessbed.sim.transfer.cost import Counts, Shape, count_read, count_write, price
+from tessbed.sim.transfer.descriptor import Descriptor, check_fields
+
+
+class BandShape(NamedTuple):
+    """A band: what the reads of each wait group touch, ticks of compute, whether its drain waits, its drain."""
+
+    groups: tuple[tuple[Counts, ...], ...]
+    ticks: int
+    ordered: bool
+    chain: tuple[Counts, ...]
+
+    @property
+    def payloads(self) -> list[int]:
+        """Bytes that each transfer carries, in the order in which they are asked for."""
+        reads = [counts.payload_bytes for group in self.groups for counts in group]
+        return [*reads, sum(counts.payload_bytes for counts in self.chain)]
+
+
+@attrs.frozen
+class Outline:
+    """A launch: the different bands, the runs of them that each worker takes, and all that no clock counts."""
+
+    bands: tuple[BandShape, ...]
+    workers: tuple[tuple[BandRun, ...], ...]
+    reads: Traffic
+    writes: Traffic
+    counts: Mapping[str, int]
+
+
+@attrs.frozen
+class _OutlineKey:
+    """An outline's key. Of the spec only `fields` matter, so specs that agree there share an outline."""
+
+    geometry: PacketGeometry
+    workers: int
+    fields: tuple[Any, ...]
+    spec: DeviceSpec = attrs.field(eq=False)
+
+
+def outline(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline:
+    """The launch of `workers`, kept for all devices on which it is the same."""
+    phases = {
+        name: PAGE_BYTES + getattr(geometry, name) % PAGE_BYTES * (getattr(geometry, name) > 0)
+        for name in ("input_address", "output_address")
+    }
+    return _outline(_OutlineKey(attrs.evolve(geometry, **phases), workers, fields_that_plan(spec), spec))
+
+
+def fields_that_plan(spec: DeviceSpec) -> tuple[Any, ...]:
+    """The part of a spec that decides what is launched; all the rest only prices it."""
+    blocks = (spec.write_granule_bytes, spec.byte_strobes, spec.memory.access_bytes, spec.dma.burst_bytes)
+    scratch = (spec.slots, spec.usable_scratch_bytes, spec.scratch_align_bytes)
+    return (*blocks, *scratch, spec.dma.field_bits, spec.dma.wait_group, spec.compute)
+
+
+def exact_program(plan: Outline, spec: DeviceSpec) -> LaunchProgram:
+    """What the workers do on a device of that spec."""
+    priced: dict[Counts, Cost] = {}
+    return LaunchProgram(tuple([_timed(band, spec, priced) for band in plan.bands]), plan.workers)
+
+
+def _timed(band: BandShape, spec: DeviceSpec, priced: dict[Counts, Cost]) -> TimedBand:
+    groups = tuple(tuple(_cost(counts, spec, priced) for counts in group) for group in band.groups)
+    segments = [_cost(counts, spec, priced) for counts in band.chain]
+    drain = Cost(*map(sum, zip(*segments, strict=True)))
+    return TimedBand(groups, band.ticks, band.ordered, (drain,), len(segments))
+
+
+def _cost(counts: Counts, spec: DeviceSpec, priced: dict[Counts, Cost]) -> Cost:
+    cost = priced.get(counts)
+    if cost is None:
+        segment = price(spec, counts)
+        cost = priced[counts] = Cost(segment.setup_ticks, segment.port_ticks, segment.data_ticks)
+    return cost
+
+
+@lru_cache(maxsize=256)
+def _outline(wanted: _OutlineKey) -> Outline:
+    return _Draft(wanted.spec).draw(wanted)
+
+
+@attrs.frozen(eq=False)
+class _BandTemplate:
+    """A band of a work item, made once for all equal ones, with the addresses from which it counts."""
+
+    band: Band
+    groups: tuple[tuple[Descriptor, ...], ...]
+    input: int
+    output: int
+
+
+@attrs.frozen(eq=False)
+class _Part:
+    """A band of a work item that stands somewhere: equal work items at equal places in a page share it."""
+
+    template: _BandTemplate
+    shape: BandShape
+
+
+class _Placed(NamedTuple):
+    """A part and the output of its work item. It is its own footprint: whether two meet is found out once."""
+
+    part: _Part
+    output: int
+    meetings: dict[tuple[_BandTemplate, _BandTemplate, int, int], bool]
+
+    @property
+    def footprint(self) -> "_Placed":
+        """What `in_order` asks."""
+        return self
+
+    def meets(self, other: "_Placed", granule: int) -> bool:
+        """Whether a granule may hold bytes of both."""
+        key = (self.part.template, other.part.template, self.output % granule, other.output - self.output)
+        known = self.meetings.get(key)
+        if known is None:
+            known = self.meetings[key] = self._moved().meets(other._moved(), granule)
+        return known
+
+    def _moved(self) -> DrainFootprint:
+        template = self.part.template
+        place, ahead = template.band.footprint, self.output - template.output
+        return attrs.evolve(place, low=place.low + ahead, high=place.high + ahead)
+
+
+@attrs.define(eq=False)
+class _Draft:
+    """An outline under way. Equal bands and descriptors are kept once; of equal work items only the first is made."""
+
+    spec: DeviceSpec
+    bands: dict[BandShape, int] = attrs.Factory(dict)
+    taken: Counter[tuple[_Part, bool]] = attrs.Factory(Counter)
+    _templates: dict[Hashable, list[_BandTemplate]] = attrs.Factory(dict)
+    _parts: dict[tuple[Hashable, int, int], list[_Part]] = attrs.Factory(dict)
+    _meetings: dict[tuple[_BandTemplate, _BandTemplate, int, int], bool] = attrs.Factory(dict)
+    _counted: dict[tuple[str, Shape, int], Counts] = attrs.Factory(dict)
+
+    def draw(self, wanted: _OutlineKey) -> Outline:
+        """The whole launch, worker by worker."""
+        items_of = WORK_ITEMS[wanted.geometry.packs](wanted.geometry, self.spec, wanted.workers)
+        workers = tuple(tuple(runs_of(self._worker(items_of(worker)))) for worker in range(wanted.workers))
+        return Outline(tuple(self.bands), workers, *self._account())
+
+    def _worker(self, items: Iterable[WorkItem]) -> list[int]:
+        """The bands of a worker, as indices."""
+        placed = (_Placed(part, item.output, self._meetings) for item in items for part in self._parts_of(item))
+        parts = [(band.part, ordered) for band, ordered in in_order(placed, self.spec)]
+        self.taken.update(parts)
+        return [self._index(*part) for part in parts]
+
+    def _index(self, part: _Part, ordered: bool) -> int:
+        shape = part.shape._replace(ordered=True) if ordered else part.shape
+        return self.bands.setdefault(shape, len(self.bands))
+
+    def _parts_of(self, item: WorkItem) -> list[_Part]:
+        key = (item.key, item.input % PAGE_BYTES, item.output % PAGE_BYTES)
+        known = self._parts.get(key)
+        if known is None:
+            known = self._parts[key] = [self._part(template, item) for template in self._templates_of(item)]
+        return known
+
+    def _templates_of(self, item: WorkItem) -> list[_BandTemplate]:
+        known = self._templates.get(item.key)
+        if known is None:
+            known = self._templates[item.key] = [
+                _BandTemplate(band, tuple(map(tuple, wait_groups(band, self.spec))), item.input, item.output)
+                for band in item.make(item)
+            ]
+        return known
+
+    def _part(self, template: _BandTemplate, item: WorkItem) -> _Part:
+        ahead = item.input - template.input
+        groups = tuple([tuple([self._count("read", d, ahead) for d in group]) for group in template.groups])
+        ahead = item.output - template.output
+        chain = tuple([self._count("write", d, ahead) for d in template.band.chain])
+        return _Part(template, BandShape(groups, template.band.ticks, False, chain))
+
+    def _count(self, kind: str, descriptor: Descriptor, ahead: int) -> Counts:
+        """What a descriptor touches that stands `ahead` of where it was made."""
+        address, _, rows, row_bytes, pitch, scratch_pitch = descriptor
+        shape = ((address + ahead) % PAGE_BYTES, rows, row_bytes, pitch)
+        known = self._counted.get((kind, shape, scratch_pitch))
+        if known is None:
+            check_fields(self.spec, descriptor)
+            known = count_read(self.spec, shape) if kind == "read" else count_write(self.spec, shape)
+            self._counted[kind, shape, scratch_pitch] = known
+        return known
+
+    def _account(self) -> tuple[Traffic, Traffic, dict[str, int]]:
+        """Traffic of reads and writes, and what the worker loop counts, of all bands that are taken."""
+        reads, writes, counts = Traffic(), Traffic(), Counter[str]()
+        for (part, ordered), times in self.taken.items():
+            descriptors = [read for group in part.shape.groups for read in group]
+            _add(reads, descriptors, times * len(descriptors), times)
+            _add(writes, part.shape.chain, times, times)
+            for name, number in _statistics(part.template):
+                counts[name] += times * number
+            counts["ordered_drains"] += times * ordered
+        return reads, writes, {name: counts[name] for name in sorted(counts) if counts[name]}
+
+
+def _add(traffic: Traffic, descriptors: Sequence[Counts], transfers: int, times: int) -> None:
+    """The descriptors of a band, `times` times, which travel in so many transfers."""
+    traffic.transfers += transfers
+    traffic.descriptors += times * len(descriptors)
+    for counts in descriptors:
+        traffic.payload_bytes += times * counts.payload_bytes
+        traffic.port_bytes += times * counts.port_bytes
+        traffic.bursts += times * counts.bursts
+        traffic.pages += times * counts.pages
+        traffic.rmw_granules += times * counts.partial_granules
+    traffic.moved_bytes = traffic.due_bytes = traffic.payload_bytes
+
+
+def _statistics(template: _BandTemplate) -> Iterator[tuple[str, int]]:
+    """What the worker loop counts for a band, but for its order."""
+    yield "wait_groups", len(template.groups)
+    yield "bands", 1
+    yield "oversized_pitch_reads", len(template.band.reads) if template.band.oversized else 0
+    yield from template.band.counts.items()

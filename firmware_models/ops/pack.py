@@ -1,0 +1,299 @@
+"""Tess on the device: each worker owns a range of the physical output, padding and alignment included.
+
+A worker walks the tiles of its range in storage order. Of each tile it packs whole pixels, and drains exactly the bytes
+it owns: where a cut falls inside a pixel, both neighbours pack that pixel and each stores its own part of it. A pixel
+that does not fit the scratch is packed in pieces of its channels.
+Source: Tess document, "Execution and ownership", "Shared exact C2 Pad16 publication".
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import attrs
+
+from tessbed.firmware_models.band import BAND_BYTES, Band, Budget, DrainFootprint, WorkItem, even_parts
+from tessbed.firmware_models.band_cache import BandTemplates
+from tessbed.firmware_models.descriptors import DescriptorBuilder, build_descriptors
+from tessbed.firmware_models.geometry import BLOCK, PacketGeometry, Tile
+from tessbed.firmware_models.partition import Range, boxes, cut_bytes
+from tessbed.firmware_models.vector_cost import box_ticks
+from tessbed.firmware_models.vector_ops import VectorFill, VectorMove
+from tessbed.firmware_models.worker_loop import WorkItems
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.transfer.descriptor import Descriptor
+
+TILES_TRIED = 8
+"""Among so many equal tiles one starts on a granule, if any does: spans are multiples of 16, granules to 128."""
+
+
+@attrs.frozen
+class Piece:
+    """Packed bytes in a slot and the tile bytes that they are: `tile_byte` onwards, `size` bytes, at `slot_byte`."""
+
+    tile_byte: int
+    size: int
+    slot_byte: int
+
+
+def pack_work_items(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> WorkItems:
+    """The tiles of each worker of a launch; ownership is fixed here, once, from the bound address."""
+    granule = spec.write_unit_bytes
+    cuts = cut_bytes(
+        geometry.output_bytes, geometry.output_address, granule, workers, lambda offset: _starts_near(geometry, offset)
+    )
+    return lambda worker: _tile_items(geometry, spec, cuts[worker], cuts[worker + 1])
+
+
+def _starts_near(geometry: PacketGeometry, offset: int) -> Iterable[int]:
+    """Starts of the tiles around `offset`, nearest first."""
+    number = geometry.tile_number(offset)
+    around = range(max(0, number - TILES_TRIED), min(geometry.tiles, number + TILES_TRIED + 2))
+    starts = [geometry.tile(tile).tiled_offset for tile in around]
+    return sorted(starts, key=lambda start: (abs(start - offset), start))
+
+
+def _tile_items(geometry: PacketGeometry, spec: DeviceSpec, low: int, high: int) -> Iterator[WorkItem]:
+    """The tiles that hold output bytes [low, high)."""
+    if low == high:
+        return
+    pixel_bytes = geometry.pixel_bytes(geometry.axes[0].tile)
+    budget = Budget.of(spec, geometry.axes[0].tile * geometry.linear_scalar_bytes, pixel_bytes)
+    make, source, target = _Maker(geometry, spec, budget).tile_bands, geometry.input_address, geometry.output_address
+    for tile in geometry.tiles_from(geometry.tile_number(low)):
+        start = tile.tiled_offset
+        if start >= high:
+            return
+        owned = (max(low - start, 0), min(high - start, geometry.span_bytes(tile.extents)))
+        yield WorkItem((tile.extents, owned), source + tile.linear_offset, target + start, make, (tile, *owned))
+
+
+@attrs.define
+class _Maker:
+    """Makes bands one after the other; the band's number decides its slot."""
+
+    geometry: PacketGeometry
+    spec: DeviceSpec
+    budget: Budget
+    made: int = 0
+    templates: BandTemplates = attrs.field(factory=BandTemplates)
+
+    def tile_bands(self, item: WorkItem) -> Iterator[Band]:
+        """The bands of a work item's part: a tile, and the bytes of it that are owned."""
+        return self.templates.bands(self, item, self._made(*item.part))
+
+    def _made(self, tile: Tile, low: int, high: int) -> Iterator[Band]:
+        geometry = self.geometry
+        channels, pixels = tile.extents[0], tile.pixels
+        size = geometry.pixel_bytes(channels)
+        first, last = min(low // size, pixels), min(-(-high // size), pixels)
+        most = min(
+            self.budget.gather_bytes // (channels * geometry.linear_scalar_bytes),
+            (self.budget.slot_bytes - BLOCK) // size,
+        )
+        if first == last:
+            yield self._tail_band(tile, (low, high), Piece(pixels * size, high - pixels * size, 0))
+        elif most == 0:
+            for pixel in range(first, last):
+                yield from self._wide_pixel(tile, (low, high), pixel)
+        else:
+            most = max(1, min(most, BAND_BYTES // max(size, channels * geometry.linear_scalar_bytes)))
+            yield from self._pixel_bands(tile, (low, high), (first, last), most)
+
+    def _pixel_bands(self, tile: Tile, owned: Range, pixels: Range, most: int) -> Iterator[Band]:
+        """Cuts a range of pixels into bands of at most `most`, at row ends where rows fit."""
+        first, last = pixels
+        width = tile.extents[3]
+        while first < last:
+            end = min(first + even_parts(last - first, most), last)
+            row_end = -(-end // width) * width
+            if row_end - first > most:
+                row_end = end // width * width
+            end = min(row_end, last) if row_end > first else end
+            yield self._pixel_band(tile, owned, first, end)
+            first = end
+
+    def _pixel_band(self, tile: Tile, owned: Range, first: int, last: int) -> Band:
+        """The band of whole pixels [first, last) of `tile`."""
+        geometry, slot = self.geometry, self.budget.slot(self.made)
+        channels, depth, height, width = tile.extents
+        size, stored = geometry.pixel_bytes(channels), geometry.stored(channels)
+        steps: list[VectorMove | VectorFill] = self._fills(
+            slot, last - first, channels, stored, whole_blocks=self._c2(channels)
+        )
+        covers, ticks, scratch, scattered = [], 0, 0, 0
+        for (d0, d1), (h0, h1), (w0, w1) in boxes((depth, height, width), first, last):
+            extents = (channels, d1 - d0, h1 - h0, w1 - w0)
+            read = self._read(tile, (0, d0, h0, w0), extents, scratch)
+            target = slot + ((d0 * height + h0) * width + w0 - first) * size
+            steps.append(
+                self._move(extents, scratch, read, target, (1, height * width * size, width * size, size), stored)
+            )
+            cost, scalars = box_ticks(geometry, self.spec, extents, extents[1] * extents[2] * extents[3] * size)
+            if self._c2(channels):
+                cost = self._c2_ticks(extents)
+            covers.append(read)
+            scratch, ticks, scattered = scratch + read.scratch_bytes, ticks + cost, scattered + scalars
+        end = last * size if last < tile.pixels else geometry.tile_bytes(tile.extents)
+        if end > last * size:
+            steps.append(VectorFill((end - last * size,), slot + (last - first) * size, (1,), 0))
+        counts = {"scattered_scalars": scattered, **self._counts(last - first, channels)}
+        return self._band(tile, owned, covers, steps, [Piece(first * size, end - first * size, 0)], ticks, counts)
+
+    def _read(self, tile: Tile, at: Sequence[int], extents: Sequence[int], scratch: int) -> DescriptorBuilder:
+        """Gathers the (c, d, h, w) box at `at` of the tile from the linear input."""
+        geometry = self.geometry
+        strides = [axis.stride for axis in geometry.axes]
+        offset = tile.linear_offset + sum(i * s for i, s in zip(at, strides, strict=True))
+        return build_descriptors(
+            geometry.input_address + offset,
+            scratch,
+            extents,
+            strides,
+            geometry.linear_scalar_bytes,
+            self.spec.dma.field_limit,
+        )
+
+    def _move(
+        self,
+        extents: tuple[int, ...],
+        scratch: int,
+        read: DescriptorBuilder,
+        target: int,
+        strides: tuple[int, ...],
+        plane: int,
+    ) -> VectorMove:
+        geometry = self.geometry
+        sources = tuple(range(geometry.linear_scalar_bytes))
+        targets = tuple(lane * plane for lane in range(geometry.scalar_bytes))
+        made = (geometry.conversion, geometry.parameters)
+        return VectorMove(extents, scratch, read.scratch_strides, target, strides, sources, targets, *made)
+
+    def _c2(self, channels: int) -> bool:
+        """True for packed two-channel INT8 pixels that become whole padded blocks."""
+        geometry = self.geometry
+        c_axis, _, _, w_axis = geometry.axes
+        width = geometry.linear_scalar_bytes
+        padded = geometry.tiled_dtype == "int8" and geometry.tile_format == "pad16"
+        return padded and channels == 2 and c_axis.stride == width and w_axis.stride in (0, 2 * width)
+
+    def _c2_ticks(self, extents: tuple[int, ...]) -> int:
+        """Eight pixels to an input vector; the incomplete rest of a row moves scalar by scalar."""
+        compute = self.spec.compute
+        full, rest = divmod(extents[3], 8)
+        row = full * compute.vector_ticks.c2pad16 + rest * 2 * compute.scalar_ticks
+        return extents[1] * extents[2] * (compute.run_ticks + row)
+
+    def _fills(
+        self, slot: int, pixels: int, channels: int, stored: int, *, whole_blocks: bool = False
+    ) -> list[VectorMove | VectorFill]:
+        """What is stored before the `channels` valid of `stored` channels in each plane of so many pixels.
+
+        BF16: the last block of each plane is cleared with one 16-byte store, valid channels then overwrite its prefix;
+        where a plane has no complete block, its padded channels alone, in their exact width.
+        INT8: the padded channels alone, or `whole_blocks` on the two-channel path.
+        """
+        geometry = self.geometry
+        if stored == channels:
+            return []
+        size = stored * geometry.scalar_bytes
+        start = 0 if whole_blocks else channels
+        if _cleared(geometry, channels, stored):
+            start = stored - BLOCK
+        shape, strides = (pixels, geometry.scalar_bytes, stored - start), (size, stored, 1)
+        return [VectorFill(shape, slot + start, strides, geometry.fill)]
+
+    def _counts(self, pixels: int, channels: int) -> dict[str, int]:
+        cleared = _cleared(self.geometry, channels, self.geometry.stored(channels))
+        return {
+            "plane_clears": 2 * pixels if cleared else 0,
+            "c2_pad16_pixels": pixels if self._c2(channels) else 0,
+        }
+
+    def _wide_pixel(self, tile: Tile, owned: Range, pixel: int) -> Iterator[Band]:
+        """The bands of one pixel whose channels do not fit the scratch at once; the last pixel brings the tail."""
+        geometry = self.geometry
+        size, stored = geometry.pixel_bytes(tile.extents[0]), geometry.stored(tile.extents[0])
+        most = min(self.budget.slot_bytes, BAND_BYTES) // geometry.scalar_bytes
+        room = min(self.budget.gather_bytes // geometry.linear_scalar_bytes, most)
+        step = room // BLOCK * BLOCK or room
+        for first in range(0, stored, step):
+            end = min(first + step, stored)
+            pieces = [
+                Piece(pixel * size + plane * stored + first, end - first, plane * (end - first))
+                for plane in range(geometry.scalar_bytes)
+            ]
+            if any(self._clip(piece, owned) for piece in pieces):
+                yield self._channel_band(tile, owned, pixel, (first, end), pieces)
+        end = (pixel + 1) * size
+        tail = Piece(end, geometry.tile_bytes(tile.extents) - end, 0)
+        if pixel + 1 == tile.pixels and self._clip(tail, owned):
+            yield self._tail_band(tile, owned, tail)
+
+    def _channel_band(self, tile: Tile, owned: Range, pixel: int, stored: Range, pieces: list[Piece]) -> Band:
+        """The band of the stored channels `stored` of one pixel, padding included."""
+        geometry, slot = self.geometry, self.budget.slot(self.made)
+        channels, _, height, width = tile.extents
+        first, end = stored
+        valid = max(0, min(end, channels) - first)
+        row, column = divmod(pixel, width)
+        steps = self._fills(slot, 1, valid, end - first)
+        reads, ticks, scattered = [], 0, 0
+        if valid:
+            extents = (valid, 1, 1, 1)
+            reads.append(self._read(tile, (first, *divmod(row, height), column), extents, 0))
+            steps.append(self._move(extents, 0, reads[0], slot, (1, 0, 0, 0), end - first))
+            ticks, scattered = box_ticks(geometry, self.spec, extents, geometry.scalar_bytes * (end - first))
+        clears = 2 if _cleared(geometry, valid, end - first) else 0
+        counts = {"scattered_scalars": scattered, "channel_bands": 1, "plane_clears": clears}
+        return self._band(tile, owned, reads, steps, pieces, ticks, counts)
+
+    def _tail_band(self, tile: Tile, owned: Range, tail: Piece) -> Band:
+        """The band of a tile's alignment bytes, which are zero."""
+        slot = self.budget.slot(self.made)
+        return self._band(tile, owned, [], [VectorFill((tail.size,), slot, (1,), 0)], [tail], 0, {})
+
+    def _clip(self, piece: Piece, owned: Range) -> Piece | None:
+        """The owned part of a piece, if any."""
+        low, high = max(piece.tile_byte, owned[0]), min(piece.tile_byte + piece.size, owned[1])
+        return Piece(low, high - low, piece.slot_byte + low - piece.tile_byte) if low < high else None
+
+    def _band(
+        self,
+        tile: Tile,
+        owned: Range,
+        covers: Sequence[DescriptorBuilder],
+        steps: list[VectorMove | VectorFill],
+        pieces: Sequence[Piece],
+        ticks: int,
+        counts: dict[str, int],
+    ) -> Band:
+        """Closes a band: clips what it drains to the owned bytes and adds the fixed costs."""
+        self.budget.check(
+            sum(read.scratch_bytes for read in covers), max(piece.slot_byte + piece.size for piece in pieces)
+        )
+        geometry, slot = self.geometry, self.budget.slot(self.made)
+        base = geometry.output_address + tile.tiled_offset
+        clipped = [part for part in (self._clip(piece, owned) for piece in pieces) if part]
+        chain: list[Descriptor] = []
+        for part in clipped:
+            chain += build_descriptors(
+                base + part.tile_byte, slot + part.slot_byte, (), (), part.size, self.spec.dma.field_limit
+            ).descriptors
+        low, high = clipped[0].tile_byte, clipped[-1].tile_byte + clipped[-1].size
+        fragments = sum(part.size % geometry.pixel_bytes(tile.extents[0]) != 0 for part in clipped)
+        compute = self.spec.compute
+        ticks += compute.band_ticks + counts.get("plane_clears", 0) * compute.clear_ticks
+        self.made += 1
+        return Band(
+            reads=[descriptor for read in covers for descriptor in read.descriptors],
+            steps=steps,
+            ticks=ticks,
+            chain=chain,
+            footprint=DrainFootprint(base + low, base + high, 0, high - low),
+            oversized=any(read.oversized for read in covers),
+            counts={**counts, "fragments": fragments},
+        )
+
+
+def _cleared(geometry: PacketGeometry, channels: int, stored: int) -> bool:
+    """Whether the last block of each plane is cleared: BF16 with padding, and a complete block to hold it."""
+    return geometry.tiled_dtype == "bf16" and channels < stored and stored >= BLOCK

@@ -1,0 +1,272 @@
+"""Detess on the device: each worker owns a stretch of the linear output in address order.
+
+The output's nonunit axes, sorted by descending stride, make address order lexicographic. A worker's stretch is a few
+boxes of that index space; each box is cut along tile edges into blocks, each block into bands that fit the scratch.
+Axes with short runs are taken whole, across tiles, so that a drain writes long runs instead of slivers.
+All operations that unpack run this body: only their conversions and the lanes of the output scalar differ.
+Source: Detess document, "Numerical behavior"; DetessCast document, "Compiler channel-block input".
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+import attrs
+
+from tessbed.firmware_models.band import BAND_BYTES, Band, Budget, DrainFootprint, WorkItem, even_parts
+from tessbed.firmware_models.band_cache import BandTemplates
+from tessbed.firmware_models.descriptors import build_descriptors
+from tessbed.firmware_models.geometry import BLOCK, PacketGeometry
+from tessbed.firmware_models.partition import Level, Range, boxes, cut_elements
+from tessbed.firmware_models.tile_reader import TileReader
+from tessbed.firmware_models.vector_cost import box_ticks
+from tessbed.firmware_models.vector_ops import VectorFill, VectorMove
+from tessbed.firmware_models.worker_loop import WorkItems
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.transfer.descriptor import Descriptor
+
+RUN_BYTES = 512
+"""Runs shorter than this are lengthened by taking an axis whole."""
+
+C, D, H, W = range(4)
+
+
+@attrs.frozen
+class Dimension:
+    """A nonunit output axis: `mapped` is C, D, H or W, or None for outer axis number `outer`."""
+
+    level: Level
+    mapped: int | None = None
+    outer: int = 0
+
+
+class Cut(NamedTuple):
+    """A range of one axis, C, D, H or W or None for an outer one: its linear offset, and the slices before it.
+
+    `tile` and `extent` are those of the tile in which it begins. Where `alike` is equal, it lies in its tiles alike.
+    Where its tiles are `uneven`, their distance depends on where they stand along the other axes.
+    """
+
+    mapped: int | None
+    inside: Range
+    linear: int
+    volume: int
+    tile: int = 0
+    extent: int = 1
+    alike: tuple[int, ...] = ()
+    uneven: bool = False
+
+
+@attrs.frozen
+class OutputBlock:
+    """A box of scalars in one outer slice: a range along each of C, D, H, W."""
+
+    volume: int
+    ranges: tuple[Range, ...]
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Elements along C, D, H, W."""
+        return tuple(high - low for low, high in self.ranges)
+
+
+def unpack_work_items(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> WorkItems:
+    """The blocks of each worker of a launch; ownership is fixed here, once, from the bound address."""
+    dimensions = output_dimensions(geometry)
+    granule = spec.write_unit_bytes
+    levels = [dimension.level for dimension in dimensions]
+    cuts = cut_elements(levels, geometry.linear_scalar_bytes, geometry.output_address, granule, workers)
+    return lambda worker: _Maker(geometry, spec, dimensions).items(cuts[worker], cuts[worker + 1])
+
+
+def output_dimensions(geometry: PacketGeometry) -> list[Dimension]:
+    """The nonunit output axes in descending order of stride."""
+    dimensions = [
+        Dimension(Level(extent, stride, 1), outer=number)
+        for number, (extent, stride) in enumerate(geometry.outer)
+        if extent > 1
+    ]
+    dimensions += [
+        Dimension(Level(axis.extent, axis.stride, axis.tile), mapped=number)
+        for number, axis in enumerate(geometry.axes)
+        if axis.extent > 1
+    ]
+    return sorted(dimensions, key=lambda dimension: -dimension.level.stride)
+
+
+def axes_taken_whole(geometry: PacketGeometry, dimensions: Sequence[Dimension]) -> frozenset[int]:
+    """The mapped axes that a band takes across tiles, because runs cut at tile edges would be short."""
+    whole = []
+    run = total = geometry.linear_scalar_bytes
+    for dimension in reversed(dimensions):
+        level = dimension.level
+        if level.stride != total or dimension.mapped is None:
+            break
+        total *= level.extent
+        if level.tile < level.extent:
+            if run * level.tile >= RUN_BYTES or total > BAND_BYTES:
+                break
+            whole.append(dimension.mapped)
+        run *= level.extent
+    return frozenset(whole)
+
+
+@attrs.define(init=False)
+class _Maker:
+    """Makes one worker's bands one after the other; the band's number decides its slot."""
+
+    geometry: PacketGeometry
+    spec: DeviceSpec
+    dimensions: Sequence[Dimension]
+    whole: frozenset[int]
+    budget: Budget
+    reader: TileReader
+    templates: BandTemplates
+    made: int
+
+    def __init__(self, geometry: PacketGeometry, spec: DeviceSpec, dimensions: Sequence[Dimension]) -> None:
+        self.geometry, self.spec, self.dimensions, self.made = geometry, spec, dimensions, 0
+        self.whole, self.templates = axes_taken_whole(geometry, dimensions), BandTemplates()
+        c_axis = geometry.axes[C]
+        channels = c_axis.extent if C in self.whole else c_axis.tile
+        gathered = sum(geometry.pixel_bytes(high - low) for low, high in self._segments(C, (0, channels)))
+        self.budget = Budget.of(spec, gathered, channels * geometry.linear_scalar_bytes)
+        self.reader = TileReader(geometry, spec.dma.field_limit, spec.memory.access_bytes, self.budget.gather_bytes)
+
+    def items(self, low: int, high: int) -> Iterator[WorkItem]:
+        """The blocks that produce the output positions [low, high), in address order."""
+        for box in boxes([dimension.level.extent for dimension in self.dimensions], low, high):
+            for chosen in product(*map(self._cuts, self.dimensions, box)):
+                yield self._item(chosen)
+
+    def _bands(self, item: WorkItem) -> Iterator[Band]:
+        """The bands of a work item's part: a block."""
+        return self.templates.bands(self, item, map(self._band, self._fitting(*item.part)))
+
+    def _cuts(self, dimension: Dimension, inside: Range) -> list[Cut]:
+        """A range of an axis cut at tile edges, or whole where the axis is taken whole."""
+        stride = dimension.level.stride
+        if dimension.mapped is None:
+            inner = prod(extent for extent, _ in self.geometry.outer[dimension.outer + 1 :])
+            return [Cut(None, (index, index + 1), index * stride, index * inner) for index in range(*inside)]
+        axis, cuts = self.geometry.axes[dimension.mapped], []
+        ranges = [inside] if dimension.mapped in self.whole else self._segments(dimension.mapped, inside)
+        for low, high in ranges:
+            start, end = axis.segment(low // axis.tile)
+            last_start, last_end = axis.segment((high - 1) // axis.tile)
+            alike, uneven = (low - start, high - low, last_end - last_start), last_end - last_start != end - start
+            cuts.append(
+                Cut(dimension.mapped, (low, high), low * stride, 0, low // axis.tile, end - start, alike, uneven)
+            )
+        return cuts
+
+    def _item(self, chosen: Sequence[Cut]) -> WorkItem:
+        """The block of one cut along each output axis."""
+        geometry = self.geometry
+        ranges, tiles, extents = [(0, 1)] * 4, [0] * 4, [1] * 4
+        linear = volume = 0
+        for cut in chosen:
+            linear += cut.linear
+            volume += cut.volume
+            if cut.mapped is not None:
+                ranges[cut.mapped], tiles[cut.mapped], extents[cut.mapped] = cut.inside, cut.tile, cut.extent
+        where = tuple(tiles) if any(cut.uneven for cut in chosen) else ()
+        key = (where, *[cut.alike for cut in chosen])
+        source = geometry.input_address + geometry.tiled_offset(volume, tiles, extents)
+        target = geometry.output_address + linear
+        return WorkItem(key, source, target, self._bands, (OutputBlock(volume, tuple(ranges)),))
+
+    def _segments(self, mapped: int, inside: Range) -> list[Range]:
+        """The tiles along a mapped axis, clipped to `inside`."""
+        axis = self.geometry.axes[mapped]
+        first, last = inside[0] // axis.tile, (inside[1] - 1) // axis.tile
+        cuts = [axis.segment(index) for index in range(first, last + 1)]
+        return [(max(low, inside[0]), min(high, inside[1])) for low, high in cuts]
+
+    def _fitting(self, block: OutputBlock) -> Iterator[OutputBlock]:
+        """The block cut into pieces that fit the scratch: along pixels, or along channels if one pixel is too much."""
+        geometry = self.geometry
+        gathered = sum(geometry.pixel_bytes(self._tile_channels(low)) for low, _ in self._segments(C, block.ranges[C]))
+        packed = block.extents[C] * geometry.linear_scalar_bytes
+        most = min(self.budget.gather_bytes // gathered, self.budget.slot_bytes // packed)
+        if most:
+            yield from self._cut_pixels(block, max(1, min(most, BAND_BYTES // max(gathered, packed))))
+        else:
+            for pixel in self._cut_pixels(block, 1):
+                yield from self._cut_channels(pixel)
+
+    def _tile_channels(self, channel: int) -> int:
+        """Channels of the tile that holds `channel`."""
+        axis = self.geometry.axes[C]
+        low, high = axis.segment(channel // axis.tile)
+        return high - low
+
+    def _cut_pixels(self, block: OutputBlock, most: int) -> Iterator[OutputBlock]:
+        """Cuts along D, H, W, the largest stride first, into pieces of at most `most` pixels."""
+        order = sorted((D, H, W), key=lambda axis: -self.geometry.axes[axis].stride)
+        for position, axis in enumerate(order):
+            inner = prod(block.extents[other] for other in order[position + 1 :])
+            if block.extents[axis] * inner > most and block.extents[axis] > 1:
+                step = even_parts(block.extents[axis], max(1, most // inner))
+                for piece in _sliced(block, axis, step):
+                    yield from self._cut_pixels(piece, most)
+                return
+        yield block
+
+    def _cut_channels(self, pixel: OutputBlock) -> Iterator[OutputBlock]:
+        """Cuts one pixel's channels at tile edges, then into pieces that fit."""
+        geometry = self.geometry
+        room = min(
+            self.budget.gather_bytes // geometry.scalar_bytes,
+            self.budget.slot_bytes // geometry.linear_scalar_bytes,
+            BAND_BYTES // geometry.linear_scalar_bytes,
+        )
+        for low, high in self._segments(C, pixel.ranges[C]):
+            start = geometry.axes[C].segment(low // geometry.axes[C].tile)[0]
+            while low < high:
+                block = start + (low - start) // BLOCK * BLOCK  # channel blocks are gathered whole
+                end = low + room if room < BLOCK else block + room // BLOCK * BLOCK
+                yield OutputBlock(pixel.volume, ((low, min(end, high)), *pixel.ranges[1:]))
+                low = min(end, high)
+
+    def _band(self, block: OutputBlock) -> Band:
+        geometry, slot = self.geometry, self.budget.slot(self.made)
+        strides = [axis.stride for axis in geometry.axes]
+        offset = geometry.volume_offset(block.volume) + sum(
+            low * stride for (low, _), stride in zip(block.ranges, strides, strict=True)
+        )
+        address, width = geometry.output_address + offset, geometry.linear_scalar_bytes
+        drain = build_descriptors(address, slot, block.extents, strides, width, self.reader.limit)
+        reads: list[Descriptor] = []
+        steps: list[VectorMove | VectorFill] = []
+        scratch, oversized = 0, False
+        for ranges in product(*(self._segments(axis, inside) for axis, inside in enumerate(block.ranges))):
+            part = self.reader.read(block.volume, ranges, scratch)
+            at = slot + sum(
+                (low - first) * stride
+                for (low, _), (first, _), stride in zip(ranges, block.ranges, drain.scratch_strides, strict=True)
+            )
+            reads += part.descriptors
+            steps += part.moves(geometry, at, drain.scratch_strides)
+            scratch, oversized = scratch + part.scratch_bytes, oversized or part.oversized
+        self.budget.check(scratch, drain.scratch_bytes)
+        ticks, scattered = box_ticks(geometry, self.spec, block.extents, prod(block.extents) * width)
+        self.made += 1
+        return Band(
+            reads=reads,
+            steps=steps,
+            ticks=ticks + self.spec.compute.band_ticks,
+            chain=drain.descriptors,
+            footprint=DrainFootprint.of(address, block.extents, strides, width),
+            oversized=oversized,
+            counts={"scattered_scalars": scattered, "single_row_writes": len(drain.descriptors) * drain.oversized},
+        )
+
+
+def _sliced(block: OutputBlock, axis: int, step: int) -> Iterator[OutputBlock]:
+    low, high = block.ranges[axis]
+    for start in range(low, high, step):
+        ranges = list(block.ranges)
+        ranges[axis] = (start, min(start + step, high))
+        yield OutputBlock(block.volume, tuple(ranges))

@@ -1,0 +1,99 @@
+"""Pack: the vector unit's moves between two layouts in scratch.
+
+A move takes a box of scalars byte lane by byte lane: INT8 has one lane, BF16 a low and a high one, FP32 four, wherever
+the two layouts keep them. What it makes of them is its conversion's entry in CONVERSIONS. Widening BF16 to FP32 puts
+the word into the upper two bytes and zero into the lower two: integer work only, so every bit pattern survives. One
+vectorised step per lane, never a loop over pixels.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import mul
+
+import attrs
+import numpy as np
+
+Strides = tuple[int, ...]
+Span = tuple[int, int]  # bytes of scratch, the end exclusive
+Lane = np.ndarray | int
+Convert = Callable[[Sequence[np.ndarray], Mapping[str, int]], Sequence[Lane]]
+"""The target's byte lanes (uint8 arrays of one shape, or one value for all), low byte first, from those of the source
+and the conversion's parameters by packet field."""
+
+
+def _same(lanes: Sequence[np.ndarray], parameters: Mapping[str, int]) -> Sequence[Lane]:
+    return lanes
+
+
+def _widened(lanes: Sequence[np.ndarray], parameters: Mapping[str, int]) -> Sequence[Lane]:
+    low, high = lanes
+    return 0, 0, low, high
+
+
+CONVERSIONS: dict[str, Convert] = {"copy": _same, "split": _same, "join": _same, "widen": _widened}
+"""The vector steps: what moves the values of each conversion."""
+
+
+@attrs.frozen
+class VectorMove:
+    """Converts a box of scalars. Lanes are the byte offsets of a scalar's bytes on each side, low byte first."""
+
+    shape: tuple[int, ...]
+    source: int
+    source_strides: Strides
+    target: int
+    target_strides: Strides
+    source_lanes: tuple[int, ...]
+    target_lanes: tuple[int, ...]
+    conversion: str
+    parameters: tuple[tuple[str, int], ...] = ()
+
+    def __call__(self, scratch: np.ndarray) -> None:
+        sources = [
+            np.ndarray(self.shape, np.uint8, scratch, self.source + lane, self.source_strides)
+            for lane in self.source_lanes
+        ]
+        converted = CONVERSIONS[self.conversion](sources, dict(self.parameters))
+        for lane, values in zip(self.target_lanes, converted, strict=True):
+            np.ndarray(self.shape, np.uint8, scratch, self.target + lane, self.target_strides)[...] = values
+
+
+@attrs.frozen
+class VectorFill:
+    """Stores one byte value all over a box of bytes."""
+
+    shape: tuple[int, ...]
+    target: int
+    target_strides: Strides
+    value: int
+
+    def __call__(self, scratch: np.ndarray) -> None:
+        np.ndarray(self.shape, np.uint8, scratch, self.target, self.target_strides)[...] = self.value
+
+
+@attrs.frozen(eq=False)
+class Packer:
+    """One action that performs `steps` in order on a worker's scratch."""
+
+    scratch: np.ndarray
+    steps: Sequence[VectorMove | VectorFill]
+
+    def __call__(self) -> None:
+        for step in self.steps:
+            step(self.scratch)
+
+    def touches(self) -> tuple[list[Span], list[Span]]:
+        """Spans of scratch that are read, and that are written, as the device's checker wants them."""
+        reads, writes = [], []
+        for step in self.steps:
+            if isinstance(step, VectorFill):
+                writes.append(_span(step.target, step.shape, step.target_strides, (0,)))
+            else:
+                reads.append(_span(step.source, step.shape, step.source_strides, step.source_lanes))
+                writes.append(_span(step.target, step.shape, step.target_strides, step.target_lanes))
+        return reads, writes
+
+
+def _span(first: int, shape: tuple[int, ...], strides: Strides, lanes: tuple[int, ...]) -> Span:
+    """From the first byte of a box to behind its last."""
+    reach = sum(map(mul, shape, strides)) - sum(strides)
+    return first + min(lanes), first + max(lanes) + reach + 1

@@ -1,0 +1,89 @@
+"""The worker loop: the one loop that the worker of every operation runs, band after band.
+
+Each wait is a rule: gathers retire before their bytes are read; a slot is free before anything is packed into it; a
+drain that shares a granule with one still in flight waits for it, since the device writes whole granules. The drain of
+one band overlaps the gathers and the packing of the next; overlap of gathers with packing is not claimed. Source: Tess
+document, "Execution and ownership"; docs/simulation.md, "Rules".
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, repeat
+from typing import Any, Protocol, TypeVar
+
+from tessbed.firmware_models.band import Band, WorkItem
+from tessbed.firmware_models.descriptors import OVERSIZED_GROUP
+from tessbed.firmware_models.vector_ops import Packer
+from tessbed.sim.device.launch import Body
+from tessbed.sim.device.worker import Steps, WorkerContext
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.transfer.descriptor import Descriptor
+
+BandProgram = Callable[[int], Iterator[Band]]
+
+
+WorkItems = Callable[[int], Iterator[WorkItem]]
+
+
+def program_of(items: WorkItems) -> BandProgram:
+    """The bands of all work items of a worker, one after the other."""
+    return lambda worker: chain.from_iterable(item.make(item) for item in items(worker))
+
+
+def body_of(program: BandProgram) -> Body:
+    """The worker body that runs a program."""
+    return lambda worker: run_bands(worker, program(worker.worker))
+
+
+class HasFootprint(Protocol):
+    """What has a place in the output."""
+
+    @property
+    def footprint(self) -> Any:
+        """It tells whether it `meets` another."""
+
+
+P = TypeVar("P", bound=HasFootprint)
+
+
+def in_order(bands: Iterable[P], spec: DeviceSpec) -> Iterator[tuple[P, bool]]:
+    """Each band, and whether its drain must wait for every earlier one: it may share a granule with one in flight."""
+    granule = spec.write_unit_bytes
+    in_flight: deque[Any] = deque(maxlen=spec.slots - 1)
+    for band in bands:
+        ordered = any(map(band.footprint.meets, in_flight, repeat(granule)))
+        yield band, ordered
+        if ordered:
+            in_flight.clear()
+        in_flight.append(band.footprint)
+
+
+def run_bands(worker: WorkerContext, bands: Iterable[Band]) -> Steps:
+    """The worker loop. A band's slot is its number modulo the slots."""
+    spec = worker.spec
+    for number, (band, ordered) in enumerate(in_order(bands, spec)):
+        for group in wait_groups(band, spec):
+            yield from worker.gather(group, oversized=band.oversized)
+            worker.count("wait_groups")
+        packer = Packer(worker.scratch, band.steps)
+        yield from worker.pack(number % spec.slots, band.ticks, packer, band.chain, ordered=ordered)
+        if ordered:
+            worker.count("ordered_drains")
+        _account(worker, band)
+    yield from worker.wait_drains()
+
+
+def wait_groups(band: Band, spec: DeviceSpec) -> Iterator[list[Descriptor]]:
+    """The band's reads in groups that are issued together and waited for together."""
+    size = min(OVERSIZED_GROUP, spec.dma.wait_group) if band.oversized else spec.dma.wait_group
+    for first in range(0, len(band.reads), size):
+        yield band.reads[first : first + size]
+
+
+def _account(worker: WorkerContext, band: Band) -> None:
+    worker.count("bands")
+    if band.oversized:
+        worker.count("oversized_pitch_reads", len(band.reads))
+    for name, number in band.counts.items():
+        if number:
+            worker.count(name, number)

@@ -1,0 +1,1 @@
+"""The packet format as documents, generated from its tables."""

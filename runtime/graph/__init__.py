@@ -1,0 +1,1 @@
+"""A few operations over named tensors, checked as a whole, with shared intermediates."""

@@ -1,0 +1,1 @@
+"""One job: its states, its bound storage, what it needs, what it holds, how it ended."""

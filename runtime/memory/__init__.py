@@ -1,0 +1,1 @@
+"""Storage at device addresses: heap, allocations, views, CPU cache and coherency."""

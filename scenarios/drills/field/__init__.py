@@ -1,1 +1,0 @@
-"""The drills that ship: a TOML file each, and beside it what it prints."""

@@ -1,0 +1,177 @@
+"""Exact: an EV74 that tells every tick and every statistic of a job, and moves no byte.
+
+Packet, binding, the firmware's bands and their waits are the real ones; only the event engine is replaced by the
+recurrence of sim/exact/engine.py. What a fault, a cancellation or a timeout does to a device is for the event engine
+alone.
+"""
+
+import attrs
+
+from tessbed.firmware_models.geometry import PacketGeometry
+from tessbed.firmware_models.launch_summary import Outline, exact_program, outline
+from tessbed.kernels import Plan
+from tessbed.kernels.ev74.codec import Packet, decode
+from tessbed.kernels.ev74.encode import encode_plan
+from tessbed.runtime.jobs.job import OK, JobResult
+from tessbed.runtime.jobs.states import State
+from tessbed.runtime.memory.heap import PAGE_BYTES, Heap
+from tessbed.scenarios.model import Scenario, ScenarioJob
+from tessbed.sim.completion_record import Completion, Record
+from tessbed.sim.exact.engine import simulate
+from tessbed.sim.exact.program import Timing, unrolled
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.stats import JobStats, TransferRecord
+
+CONTROL_PAGES = 2
+
+
+@attrs.frozen
+class ExactLaunch:
+    """A plan ready to be timed: its bound packet, and the outline of what a grid of `workers` does."""
+
+    packet: Packet
+    geometry: PacketGeometry
+    workers: int
+    outline: Outline
+
+    def timing(self, spec: DeviceSpec, *, trace: bool = False) -> Timing:
+        """The ticks on a device of that spec, which must plan the same launch."""
+        return simulate(spec, exact_program(self.outline, spec), trace=trace)
+
+
+def prepare_launch(plan: Plan, spec: DeviceSpec, workers: int | None, source: int, target: int) -> ExactLaunch:
+    """The launch of a plan that is not empty, its input and output at these device addresses.
+
+    Raises NotRepresentable where a packet field can not hold a value.
+    """
+    packet = encode_plan(plan).bind(source, target)
+    geometry = PacketGeometry.of(decode(packet.raw))
+    grid = spec.workers if workers is None else min(workers, spec.workers)
+    return ExactLaunch(packet, geometry, grid, outline(geometry, spec, grid))
+
+
+def not_exact_because(scenario: Scenario) -> str | None:
+    """Why the exact engine can not run a scenario, in words; None where it can."""
+    for job in scenario.jobs:
+        for name, there in (("faults", job.faults), ("an expected fault", job.expected_fault)):
+            if there:
+                return f"job {job.name} has {name}, which only the event engine knows"
+        if job.timeout_ticks is not None:
+            return f"job {job.name} has a timeout, which only the event engine can run into"
+    return None
+
+
+@attrs.define
+class ExactDevice:
+    """One device and its runtime, seen by ticks alone: jobs one after the other, kernels stay loaded.
+
+    Buffers get the addresses that they would get, and are refused where they would be.
+    """
+
+    spec: DeviceSpec
+    tracing: bool = False
+    now: int = 0
+    jobs: int = 0
+    heap: Heap = attrs.field(init=False)
+    handles: list[tuple[str, str]] = attrs.field(factory=list, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        base, memory = max(PAGE_BYTES, self.spec.memory.window_base), self.spec.memory
+        self.heap = Heap("device", base, memory.window_base + memory.window_bytes - base)
+
+    def run(self, job: ScenarioJob) -> JobResult:
+        """What the event engine would tell of the job. Raises HeapExhausted, NotRepresentable."""
+        if job.plan.empty:
+            return JobResult(job.name, 0, State.RETIRED, OK, 0, 0, None, None, b"")
+        launch = self._bound(job)
+        timing = launch.timing(self.spec, trace=self.tracing)
+        stats = self._stats(launch, timing)
+        self.now += stats.job_ticks
+        record = Record(self.jobs, stats.completion, stats.device_ticks, launch.workers)
+        return JobResult(
+            job.name,
+            self.jobs,
+            State.RETIRED,
+            OK,
+            stats.device_ticks,
+            stats.job_ticks,
+            record,
+            stats,
+            launch.packet.raw,
+            stats.parts,
+        )
+
+    def _bound(self, job: ScenarioJob) -> ExactLaunch:
+        """The job at its addresses; the first one also takes the pages of its packet and its record, for good."""
+        ports = [self.heap.take(port.required_bytes) for port in (job.plan.input, job.plan.output)]
+        launch = prepare_launch(job.plan, self.spec, job.workers, *ports)
+        if not self.jobs:
+            for _ in range(CONTROL_PAGES):
+                self.heap.take(PAGE_BYTES)
+        self.jobs += 1
+        for address in ports:
+            self.heap.give(address)
+        return launch
+
+    def _stats(self, launch: ExactLaunch, timing: Timing) -> JobStats:
+        parts = self._parts(launch, timing.device_ticks)
+        return JobStats(
+            cookie=self.jobs,
+            completion=Completion(0),
+            submit_tick=self.now,
+            device_ticks=timing.device_ticks,
+            job_ticks=sum(parts.values()),
+            parts=parts,
+            workers_launched=launch.workers,
+            reads=launch.outline.reads,
+            writes=launch.outline.writes,
+            pools=timing.pools,
+            ports=timing.ports,
+            workers=timing.workers,
+            digests=dict(sorted(timing.digests.items())),
+            counts=dict(launch.outline.counts),
+            trace=tuple(records(launch.outline, timing)),
+        )
+
+    def _parts(self, launch: ExactLaunch, device_ticks: int) -> dict[str, int]:
+        handle = launch.geometry.op, launch.geometry.tiled_dtype
+        loaded = handle in self.handles
+        self.handles += [] if loaded else [handle]
+        return {
+            "queue": 0,
+            "dispatch": self.spec.dispatch_ticks,
+            "decode": self.spec.decode_ticks,
+            "load": 0 if loaded else self.spec.kernel_load_ticks,
+            "other": 0,
+            "device": device_ticks,
+            "completion": self.spec.completion_ticks,
+        }
+
+
+def records(launched: Outline, timing: Timing) -> list[TransferRecord]:
+    """The traced transfers in order of completion, each on the lowest channel that was idle at its grant."""
+    payloads = [
+        [size for band in unrolled(runs) for size in launched.bands[band].payloads] for runs in launched.workers
+    ]
+    names = [pool.kind if pool.core < 0 else f"{pool.kind}@{pool.core}" for pool in timing.pools]
+    idle = [[0] * pool.channels for pool in timing.pools]
+    found = []
+    for m in timing.trace:
+        channel = next(number for number, tick in enumerate(idle[m.pool]) if tick <= m.grant)
+        idle[m.pool][channel] = m.end
+        found.append(
+            TransferRecord(
+                worker=m.worker,
+                seq=m.seq,
+                kind=timing.pools[m.pool].kind,
+                arrival=m.arrival,
+                channel=channel,
+                pool=names[m.pool],
+                grant=m.grant,
+                start=m.start,
+                end=m.end,
+                done=m.done,
+                payload_bytes=payloads[m.worker][m.seq],
+            )
+        )
+    return sorted(found, key=lambda record: (record.done, record.worker, record.seq))

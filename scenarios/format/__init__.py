@@ -1,0 +1,1 @@
+"""The scenario file: its keys, its reader, its errors, and the way to an admitted scenario."""

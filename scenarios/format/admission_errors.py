@@ -1,0 +1,197 @@
+"""Admit: puts a job before the kernels' admission and moves each refusal to the key that caused it.
+
+Admission stops at the first mistake, in a fixed order. To tell an author all of them at once, the mistake is mended
+with a value that is right for certain and the job is put forward again. A mended geometry never becomes a plan.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+import attrs
+
+from tessbed.firmware_models.composition import Composition
+from tessbed.kernels import (
+    Contiguous,
+    ContractError,
+    DType,
+    MlaCBlocked,
+    MlaTiled,
+    NotRepresentable,
+    Plan,
+    Strided,
+)
+from tessbed.kernels.a65.cost import KIB_TICKS
+from tessbed.kernels.a65.row_engine import chosen_engine
+from tessbed.kernels.conversions import look_up
+from tessbed.kernels.ev74.encode import encode_plan
+from tessbed.kernels.ev74.fields import VERSION_MAJOR
+from tessbed.scenarios.format.diagnostics import KeyPath
+from tessbed.scenarios.model import Geometry
+from tessbed.scenarios.oracle.operations import value_of
+
+MAX_MISTAKES = 40
+
+Mistake = tuple[KeyPath, str]
+
+
+def admit(geometry: Geometry) -> tuple[Plan | None, list[Mistake]]:
+    """The plan, or None and every mistake as (path of keys inside the job, text with admission's code)."""
+    mistakes: list[Mistake] = []
+    trial: Geometry | None = geometry
+    while trial is not None and len(mistakes) < MAX_MISTAKES:
+        try:
+            plan = trial.admit()
+        except ContractError as error:
+            mistakes.append((key_path(error.where, geometry), f"{error.text} [{error.code}]"))
+            trial = _with_placeholder(trial, error)
+        else:
+            return (None if mistakes else plan), mistakes
+    return None, mistakes
+
+
+def representable(plan: Plan) -> Mistake | None:
+    """Why no EV74 packet can hold the plan, or None."""
+    if plan.empty:
+        return None
+    try:
+        encode_plan(plan)
+    except NotRepresentable as error:
+        key = ("linear", "strides_bytes") if error.field.endswith("_stride") else ("shape",)
+        return key, str(error)
+    return None
+
+
+def unsupported(plan: Plan, *, ev74: bool) -> Iterator[Mistake]:
+    """Each table that has no entry for what the plan's operation does: the oracle's, the A65's, the firmware's."""
+    try:
+        value_of(plan.op.name, plan.tiled_dtype.value, plan.linear_dtype.value)
+    except ValueError as error:
+        yield ("op",), str(error)
+    try:
+        chosen_engine(plan.conversion)
+        look_up(KIB_TICKS, plan.conversion, "the table of the A65's costs")
+    except ContractError as error:
+        yield ("op",), f"{error.text} [{error.code}]"
+    version = VERSION_MAJOR, plan.op.version_minor
+    kernel = plan.op.name, plan.tiled_dtype.value, plan.tile_format.value
+    if ev74 and (lack := Composition().lacks(*kernel, version, plan.conversion)):
+        yield ("op",), f"{lack}: the firmware can not be built with {plan.op.name}"
+
+
+AXES = ("d", "h", "w", "c")
+_WHERE = re.compile(r"(?P<port>inputs|outputs)\[0\](?:\.(?P<field>shape|dtype|layout)(?P<rest>.*))?$")
+_STEP = re.compile(r"\.?(\w+)")
+
+
+def key_path(where: str, geometry: Geometry) -> KeyPath:
+    """The keys of the scenario that say what admission calls `where` (port and field)."""
+    found = _WHERE.match(where)
+    if not found:
+        return tuple(where.split(".")[1:])
+    tiled_port = "outputs" if geometry.op.packs else "inputs"
+    tiled = found["port"] == tiled_port
+    steps: KeyPath = tuple(int(step) if step.isdecimal() else step for step in _STEP.findall(found["rest"] or ""))
+    if found["field"] == "shape":
+        return ("shape", *steps)
+    if found["field"] == "dtype":
+        return ("to",) if found["port"] == "outputs" and geometry.to is not None else ("dtype",)
+    if found["field"] == "layout":
+        return _tiled_path(steps, geometry) if tiled else _linear_path(steps)
+    return ("shape",) if tiled or isinstance(geometry.linear, Contiguous) else _linear_path(("strides",))
+
+
+def _linear_path(steps: KeyPath) -> KeyPath:
+    return ("linear", "strides_bytes", *steps[1:]) if steps else ("linear",)
+
+
+def _tiled_path(steps: KeyPath, geometry: Geometry) -> KeyPath:
+    if isinstance(geometry.tiled, MlaCBlocked):
+        return ("cblocked", "tile", ("tile_h", "tile_w", "tile_c").index(str(steps[0]))) if steps else ("cblocked",)
+    names = {"axes": "axes", "tile_shape": "tile", "channel_storage": "channels"}
+    inner = [AXES.index(step) if step in AXES else step for step in steps[1:]]
+    return ("tiled", names[str(steps[0])], *inner) if steps else ("tiled",)
+
+
+def _with_placeholder(geometry: Geometry, error: ContractError) -> Geometry | None:
+    """The geometry with the mistake replaced by something admitted, or None where that would invent new mistakes."""
+    substitute = SUBSTITUTES.get(error.code)
+    return substitute(geometry, key_path(error.where, geometry)) if substitute else None
+
+
+def _substitute_extent(geometry: Geometry, path: KeyPath) -> Geometry:
+    return attrs.evolve(geometry, shape=_replaced(geometry.shape, path[-1], 1))
+
+
+def _substitute_dtype(geometry: Geometry, path: KeyPath) -> Geometry:
+    if path == ("to",):
+        return attrs.evolve(geometry, to=geometry.op.outputs()[0], linear=Contiguous())
+    return attrs.evolve(geometry, dtype=geometry.op.inputs[-1], linear=Contiguous(), int8_channel_padding=None)
+
+
+def _substitute_tile(geometry: Geometry, path: KeyPath) -> Geometry:
+    layout = geometry.tiled
+    if isinstance(layout, MlaCBlocked):
+        name = ("tile_h", "tile_w", "tile_c")[int(path[-1])]
+        return attrs.evolve(geometry, tiled=attrs.evolve(layout, **{name: 1}))
+    return attrs.evolve(geometry, tiled=attrs.evolve(layout, tile_shape=_replaced(layout.tile_shape, path[-1], 1)))
+
+
+def _substitute_axis(geometry: Geometry, path: KeyPath) -> Geometry | None:
+    layout, position = geometry.tiled, path[-1]
+    assert isinstance(layout, MlaTiled)
+    free = [axis for axis in range(len(geometry.shape)) if axis not in layout.axes]
+    if AXES[int(position)] == "c":
+        axes = _replaced(layout.axes, position, free[0]) if free else None
+        return attrs.evolve(geometry, tiled=attrs.evolve(layout, axes=axes)) if axes else None
+    tiled = MlaTiled(
+        _replaced(layout.axes, position, -1), _replaced(layout.tile_shape, position, 1), layout.channel_storage
+    )
+    return attrs.evolve(geometry, tiled=tiled)
+
+
+def _substitute_alignment(geometry: Geometry, path: KeyPath) -> Geometry:
+    assert isinstance(geometry.linear, Strided)
+    width = geometry.linear_dtype.width
+    stride = geometry.linear.strides[int(path[-1])]
+    strides = _replaced(geometry.linear.strides, path[-1], -(-stride // width) * width)
+    return attrs.evolve(geometry, linear=Strided(strides))
+
+
+def _substitute_strides(geometry: Geometry, path: KeyPath) -> Geometry:
+    return attrs.evolve(geometry, linear=Contiguous())
+
+
+def _substitute_layout(geometry: Geometry, path: KeyPath) -> Geometry:
+    channel = len(geometry.shape) - 1
+    return attrs.evolve(geometry, tiled=MlaTiled((-1, -1, -1, channel), (1, 1, 1, 1)))
+
+
+def _substitute_fill(geometry: Geometry, path: KeyPath) -> Geometry:
+    return attrs.evolve(geometry, int8_channel_padding=None if geometry.tiled_dtype is DType.BF16 else 0)
+
+
+def _replaced(values: tuple[int, ...], position: str | int, value: int) -> tuple[int, ...]:
+    at = int(position)
+    return (*values[:at], value, *values[at + 1 :])
+
+
+SUBSTITUTES: dict[str, Callable[[Geometry, KeyPath], Geometry | None]] = {
+    "extent_invalid": _substitute_extent,
+    "dtype_unsupported": _substitute_dtype,
+    "quantized": _substitute_dtype,
+    "cblocked_unsupported": _substitute_layout,
+    "cblocked_rank": _substitute_layout,
+    "axis_out_of_range": _substitute_axis,
+    "axis_duplicate": _substitute_axis,
+    "channel_axis_missing": _substitute_axis,
+    "tile_extent": _substitute_tile,
+    "omitted_axis_tile": _substitute_tile,
+    "stride_unaligned": _substitute_alignment,
+    "stride_count": _substitute_strides,
+    "stride_negative": _substitute_strides,
+    "stride_zero": _substitute_strides,
+    "stride_overlap": _substitute_strides,
+    "fill_required": _substitute_fill,
+    "fill_rejected": _substitute_fill,
+    "fill_range": _substitute_fill,
+}

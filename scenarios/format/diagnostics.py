@@ -1,0 +1,84 @@
+"""Problems: the mistakes of a scenario, each with its place, and the one error that carries them all."""
+
+from collections.abc import Iterable, Sequence
+
+import attrs
+
+from tessbed.scenarios.format.printable import escaped
+from tessbed.sim.spelling import nearest_name
+
+KeyPath = tuple[str | int, ...]
+
+CODES = {
+    "syntax": "the file is no TOML",
+    "unknown_key": "a key that there is not",
+    "missing_key": "a key that must be there is not",
+    "invalid_value": "a value of another kind, or beyond its limits",
+    "no_such_file": "neither a file nor a name that ships with tessbed",
+    "unreadable": "a file that can not be read, or is no text",
+    "usage": "an option or an argument is wrong",
+}
+"""The codes of mistakes that admission does not name; its own are those of `ContractError`."""
+
+
+@attrs.frozen
+class Location:
+    """Where a value was written: a file with line and column (both from 1), or an option such as `--set name`."""
+
+    source: str
+    line: int = 0
+    column: int = 0
+
+    @property
+    def order(self) -> tuple[str, int, int]:
+        """What places are sorted by."""
+        return self.source, self.line, self.column
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}:{self.column}" if self.line else self.source
+
+
+@attrs.frozen
+class Problem:
+    """One mistake: its place, and one line that says what was got, what was wanted, and the nearest right thing.
+
+    The code is a stable word for programs: that of the refusal where admission refuses, else one of CODES.
+    """
+
+    place: Location
+    text: str
+    code: str = "invalid_value"
+
+    def __str__(self) -> str:
+        return escaped(f"{self.place}: {self.text}")
+
+
+class ScenarioError(ValueError):
+    """A scenario that can not be run as written; `problems` holds every mistake found, in the order of the file."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.place.order))
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+def path_text(path: KeyPath) -> str:
+    """The path as people write it: jobs[0].linear.strides_bytes[1]."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".")
+
+
+def alternatives(names: Iterable[str]) -> str:
+    """`a, b or c`."""
+    *head, last = names
+    return f"{', '.join(head)} or {last}" if head else last
+
+
+def closest(name: str, names: Iterable[str]) -> str | None:
+    """The name most like `name`, if any is alike."""
+    return nearest_name(name, names)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """`; did you mean x?` for the name most like `name`, or nothing."""
+    found = closest(name, names)
+    return f"; did you mean {found}?" if found else ""

@@ -1,0 +1,75 @@
+"""The JSON Schema of scenario files, made from the table of keys and from the device's fields."""
+
+import json
+from typing import Any
+
+import attrs
+
+from tessbed.scenarios.format.schema_keys import DEVICE, SCENARIO, Key
+from tessbed.sim.spec.device_spec import DeviceSpec, preset_names
+
+TYPES = {int: "integer", str: "string", bool: "boolean"}
+
+
+def schema() -> dict[str, Any]:
+    """The schema as a document of draft 2020-12."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Tessbed scenario",
+        **_table(SCENARIO),
+    }
+
+
+def schema_text() -> str:
+    """The schema as it is published."""
+    return json.dumps(schema(), indent=2) + "\n"
+
+
+def _table(keys: tuple[Key, ...]) -> dict[str, Any]:
+    required = [key.name for key in keys if key.required]
+    return {
+        "type": "object",
+        "properties": {key.name: _key(key) for key in keys},
+        **({"required": required} if required else {}),
+        "additionalProperties": False,
+    }
+
+
+def _key(key: Key) -> dict[str, Any]:
+    default = {"default": key.default} if key.default not in (None, "") else {}
+    return {"description": key.meaning, **default, **_content(key)}
+
+
+def _content(key: Key) -> dict[str, Any]:
+    if key.many:
+        return {"type": "array", "minItems": 1, "items": _table(key.table)}
+    if key.table:
+        return _table(key.table)
+    if key.kind is DEVICE:
+        preset = {"description": "the device to start from", "enum": list(preset_names()), "default": "ev74-4core"}
+        fields = _fields(DeviceSpec)
+        return {**fields, "properties": {"preset": preset, **fields["properties"]}}
+    assert key.kind is not None
+    return key.kind.schema
+
+
+def _fields(spec: Any) -> dict[str, Any]:
+    """A table of the device, from the limits in its fields' metadata."""
+    properties = {field.name: _field(field) for field in attrs.fields(spec)}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _field(field: Any) -> dict[str, Any]:
+    if attrs.has(field.type):
+        return _fields(field.type)
+    about = field.metadata
+    unit = f" ({about['unit']})" if about["unit"] else ""
+    said = {"description": f"{about['meaning']}{unit}"}
+    if field.type not in TYPES:
+        return {**said, "type": "array", "items": {"type": "integer", "minimum": 0}, "default": []}
+    limits: dict[str, Any] = {"type": TYPES[field.type], "default": field.default}
+    if field.type is int:
+        limits |= {"minimum": about["low"], "maximum": about["high"]}
+    if about["choices"]:
+        limits["enum"] = list(about["choices"])
+    return {**said, **limits}

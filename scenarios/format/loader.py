@@ -1,0 +1,162 @@
+"""Compose: from a source's values to a Scenario that can run, with every mistake of the file reported at once."""
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from tessbed.kernels.ev74.fields import VERSION_MAJOR
+from tessbed.kernels.operations import operation
+from tessbed.scenarios.format.address_space import too_small
+from tessbed.scenarios.format.diagnostics import KeyPath, ScenarioError, path_text
+from tessbed.scenarios.format.job_parser import job_of
+from tessbed.scenarios.format.reader import Reader, describe_value
+from tessbed.scenarios.format.schema_keys import SCENARIO
+from tessbed.scenarios.format.toml_source import Source
+from tessbed.scenarios.model import FirmwareChoice, Scenario, ScenarioJob
+from tessbed.sim.errors import SpecError
+from tessbed.sim.spec.device_spec import DeviceSpec, load_preset, override
+
+DEFAULT_PRESET = "ev74-4core"
+
+
+def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
+    """The scenario; input files are looked for in `folder`. Raises ScenarioError with every mistake.
+
+    A scenario `to_run` needs its input files, a firmware that holds what its jobs ask for, and a window that holds
+    their storage; whoever looks at its jobs and packets alone needs none of these.
+    """
+    reader = Reader(source)
+    values = reader.table((), source.values, SCENARIO)
+    preset, device = _device(reader, values.get("device") or {})
+    listed = values.get("jobs") or []
+    jobs = [job_of(reader, ("jobs", index), job, device, folder, to_run=to_run) for index, job in enumerate(listed)]
+    _unique_names(reader, listed)
+    firmware = firmware_choice(reader, values.get("firmware") or {})
+    if to_run:
+        _served(reader, device, firmware, [job for job in jobs if job is not None])
+    if reader.problems:
+        raise ScenarioError(reader.problems)
+    return Scenario(
+        name=values["name"],
+        about=values["about"],
+        seed=values["seed"],
+        preset=preset,
+        device=device,
+        firmware=firmware,
+        jobs=tuple(job for job in jobs if job is not None),
+    )
+
+
+def _device(reader: Reader, values: dict[str, Any]) -> tuple[str, DeviceSpec]:
+    """The preset's name and the resolved device; the default device where either can not be had."""
+    preset = values.get("preset", DEFAULT_PRESET)
+    spec = DeviceSpec()
+    if not isinstance(preset, str):
+        reader.report_error(
+            ("device", "preset"), f'got {describe_value(preset)}, wanted text such as "{DEFAULT_PRESET}"'
+        )
+    else:
+        try:
+            spec = load_preset(preset)
+        except SpecError as error:
+            _device_error(reader, error)
+    try:
+        return str(preset), override(spec, {name: value for name, value in values.items() if name != "preset"})
+    except SpecError as error:
+        _device_error(reader, error)
+        return str(preset), spec
+
+
+def _device_error(reader: Reader, error: SpecError) -> None:
+    for path, text in error.problems:
+        full = ("device", *path)
+        stranger = text.startswith("unknown field")
+        place = reader.source.key_place(full) if stranger else None
+        reader.report_error(full, text, place, "unknown_key" if stranger else "")
+
+
+def firmware_choice(reader: Reader, values: dict[str, Any]) -> FirmwareChoice:
+    """What the image is to hold. Blames `holds` beside the keys that it replaces, and kernels that no operation has."""
+    given = {name: names for name, names in values.items() if names is not None}
+    listed = given.pop("holds", None)
+    if listed is None:
+        return FirmwareChoice(**{name: tuple(names) for name, names in given.items()})
+    for key in ("ops", "dtypes"):
+        if given.pop(key, None) is not None:
+            reader.report_error(("firmware", key), "got holds too, wanted one of them: holds says all")
+    held = [kernel for index, entry in enumerate(listed) for kernel in _kernels(reader, index, entry)]
+    return FirmwareChoice(holds=tuple(dict.fromkeys(held)), **{name: tuple(names) for name, names in given.items()})
+
+
+def _kernels(reader: Reader, index: int, entry: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The kernels of one entry: of each scalar type and tile format that it names, or that its operation has."""
+    path: KeyPath = ("firmware", "holds", index)
+    if not reader.sound(path) or "op" not in entry:
+        return
+    row = operation(entry["op"])
+    known = {
+        "dtype": [dtype.value for dtype in row.tiled_dtypes],
+        "format": [form.value for form in row.formats],
+    }
+    for key, values in known.items():
+        if entry[key] is not None and entry[key] not in values:
+            reader.report_error((*path, key), f'got "{entry[key]}", {row.name} has {" or ".join(values)}')
+            return
+    chosen = [[entry[key]] if entry[key] else values for key, values in known.items()]
+    yield from ((row.name, dtype, form) for dtype, form in product(*chosen))
+
+
+def _served(reader: Reader, device: DeviceSpec, firmware: FirmwareChoice, jobs: list[ScenarioJob]) -> None:
+    """Blame what the device and its firmware have not got for the jobs."""
+    for job in jobs:
+        if "ev74" in job.backends:
+            _held(reader, firmware, job)
+    if reader.sound(("device",)):
+        _fit(reader, device, jobs)
+
+
+def _held(reader: Reader, firmware: FirmwareChoice, job: ScenarioJob) -> None:
+    """Blame the firmware for what the job needs of it; the runtime would refuse the job, there is no fallback."""
+    plan = job.plan
+    version = f"{VERSION_MAJOR}.{plan.op.version_minor}"
+    kernel = (plan.op.name, plan.tiled_dtype.value, plan.tile_format.value)
+    if firmware.holds is not None and kernel not in firmware.holds:
+        got = ", ".join(" ".join(held) for held in firmware.holds) or "nothing"
+        text = f"got {got}, wanted {' '.join(kernel)} too: {path_text(('jobs', job.index))} needs it on EV74"
+        reader.report_error(("firmware", "holds"), text)
+    needs = {"ops": plan.op.name, "dtypes": plan.tiled_dtype.value, "packet_versions": version}
+    for key, need in needs.items():
+        held = getattr(firmware, key)
+        if held is not None and need not in held:
+            text = f"got {', '.join(held) or 'nothing'}, wanted {need} too"
+            reader.report_error(("firmware", key), f"{text}: {path_text(('jobs', job.index))} needs it on EV74")
+
+
+def _fit(reader: Reader, device: DeviceSpec, jobs: list[ScenarioJob]) -> None:
+    """Blame the device's window where it does not hold every job; the job where the window is the preset's."""
+    found = too_small(device.memory, jobs)
+    if found is None:
+        return
+    needed, job = found
+    window, path = ("device", "memory", "window_bytes"), ("jobs", job.index)
+    size = f"{job.plan.input.required_bytes} bytes of input and {job.plan.output.required_bytes} of output"
+    if window in reader.source.places:
+        got = f"got {device.memory.window_bytes}, wanted at least {needed}"
+        reader.report_error(window, f"{got}: {path_text(path)} has {size}")
+    else:
+        text = f"got {size}, wanted what the device's window of {device.memory.window_bytes} holds on EV74"
+        reader.report_error((*path, "shape"), f"{text}; device.memory.window_bytes = {needed} would do")
+
+
+def _unique_names(reader: Reader, jobs: list[dict[str, Any]]) -> None:
+    first: dict[str, int] = {}
+    for index, job in enumerate(jobs):
+        name = job.get("name")
+        if name in first:
+            before = path_text(("jobs", first[name]))
+            reader.report_error(
+                ("jobs", index, "name"), f'got "{name}", the name of {before}, wanted a name of its own'
+            )
+        elif isinstance(name, str):
+            first[name] = index

@@ -1,0 +1,91 @@
+"""Overrides: `--set key=value` and `--seed`, laid over a source before it is read.
+
+A key is a dotted path; a list takes an index, or `*` for every entry. A value is TOML, or else the text itself.
+The place of an overridden value is the option, so that a mistake in it is reported as `--set device.workers: ...`.
+"""
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from tessbed.scenarios.format.diagnostics import KeyPath, Location, Problem, ScenarioError, path_text
+from tessbed.scenarios.format.reader import describe_value
+from tessbed.scenarios.format.toml_source import Source, beyond_64_bits
+
+
+def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> Source:
+    """A source with the settings laid over it, in their order, then the seed. Raises ScenarioError, all at once."""
+    values = _copied(source.values)
+    places = dict(source.places)
+    problems: list[Problem] = []
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        place = Location(f"--set {key}")
+        if not equals or not key.strip():
+            text = f'got "{setting}", wanted key=value, such as device.workers=8'
+            problems.append(Problem(Location("--set"), text, "usage"))
+            continue
+        try:
+            for path in _paths(values, key.strip().split(".")):
+                _put(values, places, path, value_of(text), place)
+        except LookupError as error:
+            problems.append(Problem(place, str(error.args[0])))
+    if seed is not None:
+        _put(values, places, ("seed",), seed, Location("--seed"))
+    if problems:
+        raise ScenarioError(problems)
+    keys = {path: place for path, place in source.keys.items() if places.get(path, place).source == source.name}
+    return attrs.evolve(source, values=values, places=places, keys=keys)
+
+
+def value_of(text: str) -> Any:
+    """The TOML value of a setting, or the text itself where it is none."""
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+        plain = len(parsed) == 1 and not any(True for _ in beyond_64_bits(parsed))
+    except (ValueError, RecursionError):
+        return text
+    return parsed["value"] if plain else text
+
+
+def _paths(values: dict[str, Any], steps: Sequence[str]) -> Iterator[KeyPath]:
+    """The paths that the steps name, `*` spread out. Raises LookupError in words."""
+    paths: list[tuple[KeyPath, Any]] = [((), values)]
+    for step in steps:
+        paths = [found for path, value in paths for found in _step(path, value, step)]
+    return (path for path, _ in paths)
+
+
+def _step(path: KeyPath, value: Any, step: str) -> list[tuple[KeyPath, Any]]:
+    if isinstance(value, dict):
+        return [((*path, step), value.get(step, {}))]
+    if not isinstance(value, list):
+        raise LookupError(
+            f"{path_text(path)} is {describe_value(value)}, wanted a table or a list to go into with .{step}"
+        )
+    if step == "*":
+        return [((*path, index), item) for index, item in enumerate(value)]
+    if not (step.isascii() and step.isdecimal() and len(step) < 10) or int(step) >= len(value):
+        raise LookupError(f'got "{step}" for an entry of {path_text(path)}, wanted 0 to {len(value) - 1}, or * for all')
+    return [((*path, int(step)), value[int(step)])]
+
+
+def _put(values: Any, places: dict[KeyPath, Location], path: KeyPath, value: Any, place: Location) -> None:
+    """Set the value, with the tables on the way to it; whatever stood at or under the path has a new place."""
+    *way, last = path
+    for step in way:
+        values = values.setdefault(step, {}) if isinstance(values, dict) else values[step]
+    values[last] = _copied(value)
+    for old in [known for known in places if known[: len(path)] == path]:
+        del places[old]
+    places[path] = place
+    for depth in range(1, len(path)):
+        places.setdefault(path[:depth], place)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _copied(item) for name, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value

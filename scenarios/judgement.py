@@ -1,0 +1,47 @@
+"""Judgement: what the oracle says of an output, in the words of a scenario."""
+
+import hashlib
+from typing import Any
+
+import attrs
+
+from tessbed.kernels import ChannelStorage, MlaCBlocked, Strided
+from tessbed.scenarios.backends import BackendRun, Bytes
+from tessbed.scenarios.model import Geometry, ScenarioJob
+from tessbed.scenarios.oracle.comparison import OracleCase, verify
+from tessbed.scenarios.outcome import NO_OUTPUT, Outcome
+
+
+def judge_output(backend: str, job: ScenarioJob, source: Bytes, done: BackendRun) -> Outcome:
+    """Hash the output and compare every byte of it with the oracle's."""
+    return Outcome(
+        backend=backend,
+        output_sha256=hashlib.sha256(done.output.data).hexdigest(),
+        output_bytes=done.output.size,
+        mismatch=verify(oracle_case(job.geometry), source, done.output, job.output_prefill),
+        expected_sha256=job.expected_sha256,
+        run=attrs.evolve(done, output=NO_OUTPUT),
+        expected_fault=job.expected_fault if backend == "ev74" else None,
+    )
+
+
+def oracle_case(geometry: Geometry) -> OracleCase:
+    """The geometry in the oracle's own words."""
+    layout = geometry.tiled
+    plan = geometry.admit() if geometry.parameters else None
+    tiles: dict[str, Any]
+    if isinstance(layout, MlaCBlocked):
+        tiles = {"cblocked": (layout.tile_h, layout.tile_w, layout.tile_c)}
+    else:
+        padded = layout.channel_storage is ChannelStorage.PAD16
+        tiles = {"axes": layout.axes, "tile": layout.tile_shape, "pad16": padded}
+    return OracleCase(
+        op=geometry.op.name,
+        shape=geometry.shape,
+        dtype=geometry.tiled_dtype.value,
+        strides_bytes=geometry.linear.strides if isinstance(geometry.linear, Strided) else None,
+        to=geometry.linear_dtype.value,
+        fill=plan.channel_fill if plan else geometry.int8_channel_padding or 0,
+        parameters=plan.parameters if plan else (),
+        **tiles,
+    )

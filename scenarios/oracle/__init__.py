@@ -1,0 +1,1 @@
+"""What an output must hold, worked out apart: it imports nothing of the product."""

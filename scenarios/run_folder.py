@@ -1,0 +1,209 @@
+"""The run folder: everything about a run, as files.
+
+scenario.toml        the scenario with every default spelled out; running it gives the same folder
+inputs/HASH.npy      the input files, named by the SHA-256 of their content; the scenario in the folder reads these
+scenario.sha256      the hashes of both, as `sha256sum --check` reads them
+stats.json           the run's document, with all that the device counted (versioned)
+report.md            the run for people
+events.jsonl         every move of every EV74 job, with its tick
+packets/00-NAME.bin  the bound packet of an EV74 job, and .txt, its disassembly
+transfers/00-NAME.csv  every DMA transfer of the job, ticks from its launch
+run.json             wall time, machine, versions, a list of the files: the only file that differs from run to run
+"""
+
+import hashlib
+import json
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tessbed import __version__
+from tessbed.kernels.ev74.disasm import disassemble
+from tessbed.scenarios.format.toml_writer import toml_text
+from tessbed.scenarios.model import InputSource, Scenario, to_values
+from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
+from tessbed.scenarios.output.earlier_run import RECORD, judge, record
+from tessbed.scenarios.output.folder import OutputFolder
+from tessbed.scenarios.report import SCHEMA_VERSION, document, exit_code, report_table
+from tessbed.sim.stats import TransferRecord
+
+INPUTS = "inputs"
+_PART = "part"
+_CHUNK_BYTES = 1 << 20
+
+
+@attrs.frozen
+class RunFolder:
+    """A folder that a run is written for; an earlier run in it stays whole until the new one is.
+
+    A context manager: what is not written by its end leaves nothing behind.
+    """
+
+    path: Path
+    _output: OutputFolder
+
+    @classmethod
+    def open(cls, path: Path) -> "RunFolder":
+        """Make the folder. Raises OSError where that fails, or where it holds files that are no run's."""
+        return cls(path, OutputFolder.open(path, judge))
+
+    def __enter__(self) -> "RunFolder":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._output.close()
+
+    def adopt(self, scenario: Scenario) -> Scenario:
+        """The same scenario with every input file copied for the folder, and read there. Raises OSError."""
+        copies: dict[Path, str] = {}
+        jobs = []
+        for job in scenario.jobs:
+            if (path := job.input.path) is not None:
+                written = copies[path] = copies.get(path) or f"{INPUTS}/{_copied(path, self._output.new / INPUTS)}"
+                job = attrs.evolve(job, input=InputSource(None, self._output.new / written, written))
+            jobs.append(job)
+        return attrs.evolve(scenario, jobs=tuple(jobs))
+
+    def write(self, run: ScenarioRun, seconds: float) -> None:
+        """Write all files, then put them in the place of an earlier run's. The run is that of an adopted scenario.
+
+        Raises OSError; then an earlier run is as it was.
+        """
+        with self:
+            for name, content in contents(run).items():
+                target = self._output.new / name
+                target.parent.mkdir(exist_ok=True)
+                target.write_bytes(content)
+            (self._output.new / RECORD).write_bytes(record(machine(seconds), self._output.new))
+            self._output.swap_in(lambda folder: judge(folder, self.path))
+
+
+def _copied(source: Path, folder: Path) -> str:
+    """Copy the file into the folder; its name there tells its content."""
+    folder.mkdir(exist_ok=True)
+    part, digest = folder / _PART, hashlib.sha256()
+    with source.open("rb") as reading, part.open("wb") as writing:
+        while chunk := reading.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            writing.write(chunk)
+    name = f"{digest.hexdigest()}{source.suffix.lower()}"
+    part.replace(folder / name)
+    return name
+
+
+def contents(run: ScenarioRun) -> dict[str, bytes]:
+    """Every file but run.json and the inputs: the same bytes for the same scenario, seed and version."""
+    scenario = toml_text(to_values(run.scenario)).encode()
+    digest = hashlib.sha256(scenario).hexdigest()
+    files = {
+        "scenario.toml": scenario,
+        "scenario.sha256": "".join([f"{digest}  scenario.toml\n", *_sums(run.scenario)]).encode(),
+        "stats.json": _json(stats(run, digest)),
+        "report.md": report_text(run, digest).encode(),
+        "events.jsonl": "".join(f"{json.dumps(event)}\n" for event in events(run)).encode(),
+    }
+    for entry, outcome in _device_outcomes(run):
+        name = file_name(entry)
+        result = outcome.run.result if outcome.run else None
+        if result and result.packet:
+            files[f"packets/{name}.bin"] = result.packet
+            files[f"packets/{name}.txt"] = disassemble(result.packet).encode()
+        if result and result.stats:
+            files[f"transfers/{name}.csv"] = _csv(result.stats.trace)
+    return files
+
+
+def _sums(scenario: Scenario) -> list[str]:
+    """A line for each input file, whose name is its hash."""
+    written = sorted({job.input.written for job in scenario.jobs if job.input.written})
+    return [f"{Path(name).stem}  {name}\n" for name in written]
+
+
+def stats(run: ScenarioRun, digest: str) -> dict[str, Any]:
+    """The run's document, the hash of its scenario and the full statistics of every EV74 job."""
+    device = {
+        entry.job.name: _plain(outcome.run.result.stats)
+        for entry, outcome in _device_outcomes(run)
+        if outcome.run and outcome.run.result
+    }
+    return {**document(run), "tessbed": __version__, "scenario_sha256": digest, "device_stats": device}
+
+
+def report_text(run: ScenarioRun, digest: str) -> str:
+    """The run for people, in Markdown."""
+    jobs = [f"- `{entry.job.name}`: {entry.job.geometry.op.name} of {list(entry.job.plan.shape)}" for entry in run.jobs]
+    return "\n".join(
+        [
+            f"# {run.scenario.name}",
+            "",
+            *([run.scenario.about, ""] if run.scenario.about else []),
+            f"Scenario `{digest[:16]}`, seed {run.scenario.seed}, device `{run.scenario.preset}` with"
+            f" {run.scenario.device.workers} workers, tessbed {__version__}. Exit code {exit_code(run)}.",
+            "",
+            *jobs,
+            "",
+            "```text",
+            *report_table(run),
+            "```",
+            "",
+        ]
+    )
+
+
+def events(run: ScenarioRun) -> Iterator[dict[str, Any]]:
+    """Every move of every EV74 job, in the order of ticks."""
+    for entry, outcome in _device_outcomes(run):
+        if outcome.run and outcome.run.job:
+            for tick, move, state in outcome.run.job.history:
+                yield {"tick": tick, "job": entry.job.name, "move": move.value, "state": state.value}
+
+
+def file_name(entry: JobOutcome) -> str:
+    """The job's number and its name, as far as it fits into a file name."""
+    return f"{entry.job.index:02}-{re.sub(r'[^A-Za-z0-9._-]+', '-', entry.job.name).strip('-.')[:60]}".rstrip("-")
+
+
+def machine(seconds: float) -> dict[str, Any]:
+    """What may differ between two runs of one scenario."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tessbed": __version__,
+        "wall_seconds": round(seconds, 3),
+        "machine": platform.platform(),
+        "cpus": os.cpu_count(),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "simpy": version("simpy"),
+        "arguments": sys.argv[1:],
+    }
+
+
+def _device_outcomes(run: ScenarioRun) -> Iterator[tuple[JobOutcome, Outcome]]:
+    return ((entry, outcome) for entry in run.jobs for outcome in entry.outcomes if outcome.backend == "ev74")
+
+
+def _csv(trace: tuple[TransferRecord, ...]) -> bytes:
+    names = [field.name for field in attrs.fields(TransferRecord)]
+    lines = [",".join(names), *(",".join(str(getattr(record, name)) for name in names) for record in trace)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _plain(value: Any) -> Any:
+    """Statistics as JSON holds them; the trace has files of its own."""
+    if attrs.has(type(value)):
+        names = (field.name for field in attrs.fields(type(value)) if field.name != "trace")
+        return {name: _plain(getattr(value, name)) for name in names}
+    if isinstance(value, dict):
+        return {"/".join(map(str, k)) if isinstance(k, tuple) else str(k): _plain(v) for k, v in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=2) + "\n").encode()

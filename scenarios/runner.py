@@ -1,0 +1,186 @@
+"""Run: takes an admitted scenario through its backends, one job after the other, and has the oracle judge every byte.
+
+All EV74 jobs of a scenario share one device and one runtime, so a kernel that is loaded stays loaded. A job's input is
+written once; the A65 reads it where the device will. What a device does wrong ends its job, never the scenario.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+import attrs
+
+from tessbed.runtime.errors import JobFault, JobLost, LifetimeError, StateError
+from tessbed.runtime.invariants import check_runtime, check_runtime_ended
+from tessbed.runtime.jobs import job as runtime_jobs
+from tessbed.runtime.memory.buffers import Buffer
+from tessbed.runtime.runtime import Runtime
+from tessbed.scenarios import backends, inputs
+from tessbed.scenarios.backends import BackendRun, Bytes
+from tessbed.scenarios.engine_compare import engine_difference
+from tessbed.scenarios.exact_device import ExactDevice, not_exact_because
+from tessbed.scenarios.fault_strikes import idle_faults, planned_faults, submitted
+from tessbed.scenarios.judgement import judge_output
+from tessbed.scenarios.model import Scenario, ScenarioJob
+from tessbed.scenarios.outcome import NO_OUTPUT, JobOutcome, Outcome, ScenarioRun, Trouble
+from tessbed.sim.errors import HangError, HazardError
+from tessbed.sim.fault_injection import Fault
+
+# What ends a job that went wrong on the simulated device, by kind.
+TROUBLES: dict[type[Exception], str] = {
+    JobFault: "fault",
+    JobLost: "lost",
+    HangError: "hang",
+    HazardError: "hazard",
+    LifetimeError: "lifetime",
+    StateError: "lifetime",
+}
+
+
+STOPS_DEVICE = ("hazard", "lifetime")
+
+
+Progress = Callable[[ScenarioJob, str], None]
+
+
+def run_scenario(
+    scenario: Scenario,
+    *,
+    engine: str = "simpy",
+    trace: bool = False,
+    progress: Progress = lambda job, backend: None,
+) -> ScenarioRun:
+    """Run every job on its backends; `progress` hears of each before it starts. `trace` keeps every DMA transfer.
+
+    Raises BindingError, CapabilityError, MemoryError, OSError for what the caller must mend.
+    """
+    instead = not_exact_because(scenario) if engine != "simpy" else None
+    engine = "simpy" if instead else engine
+    exact = ExactDevice(scenario.device, trace or engine == "verify") if engine != "simpy" else None
+    runtime = None
+    if engine != "exact" and any("ev74" in job.backends for job in scenario.jobs):
+        runtime = _runtime(scenario, trace=trace or engine == "verify")
+    runner = Runner(scenario, runtime, progress, exact)
+    jobs = tuple(runner.run(job) for job in scenario.jobs)
+    if runtime and not runner.stopped_by:
+        jobs = runner.settled(jobs)
+        runtime.close()
+    return ScenarioRun(
+        scenario, jobs, dict(sorted(runtime.scheduler.noted.items())) if runtime else {}, engine, instead
+    )
+
+
+def _runtime(scenario: Scenario, *, trace: bool) -> Runtime:
+    """One runtime on one device for all EV74 jobs."""
+    firmware, faults = backends.image(scenario.firmware), planned_faults(scenario)
+    return backends.ev74(scenario.device, firmware=firmware, seed=scenario.seed, trace=trace, faults=faults)
+
+
+@attrs.define
+class Runner:
+    """A scenario under way: the runtime that its EV74 jobs share, and what corrupted it.
+
+    `exact` times those jobs, too, or in place of a runtime.
+    """
+
+    scenario: Scenario
+    runtime: Runtime | None
+    progress: Progress
+    exact: ExactDevice | None = None
+    stopped_by: str | None = None
+
+    def run(self, job: ScenarioJob) -> JobOutcome:
+        """The job on all its backends, with its input in memory once."""
+        if self.runtime is None and job.backends == ("ev74",):
+            return JobOutcome(job, (self._timed(job),))
+        backends.check_room(job.name, job.plan)
+        with ExitStack() as stack:
+            input_buffer: Buffer | None = None
+            if self.runtime and "ev74" in job.backends:
+                input_buffer = stack.enter_context(backends.input_buffer(self.runtime, job.plan))
+            source = input_buffer.host if input_buffer else backends.storage(job.plan.input.required_bytes)
+            inputs.fill(source, job, self.scenario.seed)
+            return JobOutcome(job, tuple(self._on(backend, job, source, input_buffer) for backend in job.backends))
+
+    def _on(self, backend: str, job: ScenarioJob, source: Bytes, input_buffer: Buffer | None) -> Outcome:
+        if backend == "ev74" and self.runtime is None:
+            return self._timed(job)
+        self.progress(job, backend)
+        if input_buffer is None or self.runtime is None or backend == "a65":
+            return judge_output(backend, job, source, backends.run_a65(job.plan, source, job.output_prefill))
+        if self.stopped_by:
+            return _troubled(
+                job, Trouble("not_run", f"the device is spoilt since job {self.stopped_by}", "not_run"), None
+            )
+        with backends.output_buffer(self.runtime, job.plan, job.output_prefill) as output_buffer:
+            limits = {"workers": job.workers, "timeout_ticks": job.timeout_ticks}
+            handed = backends.submit(self.runtime, job.plan, input_buffer, output_buffer, **limits, name=job.name)
+            try:
+                self.runtime.wait(handed)
+            except tuple(TROUBLES) as error:
+                trouble = _trouble(error)
+                self.stopped_by = job.name if trouble.kind in STOPS_DEVICE else None
+                if trouble.kind == "hang":
+                    self.runtime.reset()
+                if trouble.kind in ("hang", "lost"):
+                    self._recovered(handed)
+                return _troubled(job, trouble, backends.run_result(handed, NO_OUTPUT))
+            return self._compared(
+                judge_output(backend, job, source, backends.run_result(handed, output_buffer.host)), job
+            )
+
+    def _recovered(self, job: runtime_jobs.Job) -> None:
+        """Let time pass until the device is free of the job."""
+        assert self.runtime is not None
+        while not job.final:
+            self.runtime.step()
+
+    def settled(self, jobs: Sequence[JobOutcome]) -> tuple[JobOutcome, ...]:
+        """The outcomes, once every interrupt has come: with the faults that struck nothing. Raises HazardError."""
+        assert self.runtime is not None
+        while self.runtime.env.peek() != float("inf"):
+            self.runtime.step()
+        ran = [outcome.run.job for entry in jobs for outcome in entry.outcomes if outcome.run and outcome.run.job]
+        if broken := [*check_runtime(self.runtime), *(text for job in ran for text in check_runtime_ended(job))]:
+            raise HazardError("; ".join(broken))
+        numbers = {job.index: number for number, job in enumerate(submitted(self.scenario))}
+        return tuple(self._judged(entry, numbers.get(entry.job.index)) for entry in jobs)
+
+    def _judged(self, entry: JobOutcome, number: int | None) -> JobOutcome:
+        assert self.runtime is not None
+        if number is None or not entry.job.faults:
+            return entry
+        struck = [fault for job, fault in self.runtime.devices[0].struck if job == number]
+        return attrs.evolve(entry, outcomes=tuple(_idle(entry.job, outcome, struck) for outcome in entry.outcomes))
+
+    def _timed(self, job: ScenarioJob) -> Outcome:
+        """The job's ticks, and no bytes."""
+        assert self.exact is not None
+        self.progress(job, "ev74")
+        result = self.exact.run(job)
+        done = BackendRun(NO_OUTPUT, result.device_ticks, result=result)
+        return Outcome("ev74", None, job.plan.output.required_bytes, None, None, done, timing_only=True)
+
+    def _compared(self, outcome: Outcome, job: ScenarioJob) -> Outcome:
+        """The outcome, with where the exact engine disagrees."""
+        ran = outcome.run.result.stats if outcome.run and outcome.run.result else None
+        timed = self.exact.run(job).stats if self.exact else None
+        if ran is None or timed is None:
+            return outcome
+        return attrs.evolve(outcome, disagreement=engine_difference(ran, timed))
+
+
+def _idle(job: ScenarioJob, outcome: Outcome, struck: Sequence[Fault]) -> Outcome:
+    if outcome.backend != "ev74":
+        return outcome
+    stats = outcome.run.result.stats if outcome.run and outcome.run.result else None
+    return attrs.evolve(outcome, idle=idle_faults(job.faults, struck, stats))
+
+
+def _trouble(error: Exception) -> Trouble:
+    kind = next(kind for known, kind in TROUBLES.items() if isinstance(error, known))
+    return Trouble(kind, str(error), error.status if isinstance(error, JobFault) else kind)
+
+
+def _troubled(job: ScenarioJob, trouble: Trouble, done: BackendRun | None) -> Outcome:
+    size, expected = job.plan.output.required_bytes, job.expected_sha256
+    return Outcome("ev74", None, size, None, expected, done, trouble, job.expected_fault)

@@ -1,0 +1,63 @@
+"""Explain: accounts and utilisations as a document, and as lines for a person."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tessbed.scenarios.study.measurement import Measurement, provenance
+from tessbed.scenarios.study.tick_attribution import attribute_ticks, utilisation
+from tessbed.scenarios.text_table import aligned
+
+SCHEMA_VERSION = 1
+BAR = 24
+
+
+def document(measurement: Measurement) -> dict[str, Any]:
+    """The accounts of all jobs; in each, `ticks` sum to `device_ticks`."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": measurement.scenario.name,
+        **provenance(measurement),
+        "kind": "account",
+        "device_ticks": measurement.device_ticks,
+        "jobs": [
+            {
+                "name": measured.job.name,
+                "workers": measured.workers,
+                "device_ticks": measured.stats.device_ticks,
+                "account": [
+                    {"resource": term.resource, "reason": term.reason, "tiles": term.tiles, "ticks": ticks}
+                    for term, ticks in attribute_ticks(measured).items()
+                ],
+                "utilisation": utilisation(measured),
+            }
+            for measured in measurement.jobs
+        ],
+    }
+
+
+def lines(reported: dict[str, Any], top: int) -> Iterator[str]:
+    """The accounts for a person; beyond `top` terms the rest of a job is one line."""
+    yield f"{reported['name']}: an account of this run, not a prediction; engine {reported['engine']}, model ticks"
+    for job in reported["jobs"]:
+        total = job["device_ticks"]
+        yield ""
+        yield f"{job['name']}: {total:,} device ticks, {job['workers']} workers"
+        yield ""
+        terms = [(t["resource"], t["reason"], t["tiles"], t["ticks"]) for t in job["account"]]
+        rest = sum(ticks for *_, ticks in terms[top:])
+        shown = terms[:top] + ([(f"{len(terms) - top} more terms", "", "", rest)] if rest else [])
+        rows = [
+            (resource, reason, tiles, f"{ticks:,}", f"{100 * ticks / max(1, total):.1f} %", bar(ticks, total))
+            for resource, reason, tiles, ticks in shown
+        ]
+        rows.append(("makespan", "", "", f"{total:,}", "100.0 %", ""))
+        yield from aligned(("resource", "reason", "tiles", "ticks", "part", ""), rows, numbers=(3, 4))
+        yield ""
+        busy = [(name, f"{100 * part:.1f} %", bar(part, 1)) for name, part in job["utilisation"].items()]
+        yield from aligned(("busy", "of the makespan", ""), busy, numbers=(1,))
+
+
+def bar(value: float, whole: float) -> str:
+    """A bar as long as the part that `value` is of `whole`."""
+    eighths = round(8 * BAR * value / whole) if whole else 0
+    return "█" * (eighths // 8) + ("", *"▏▎▍▌▋▊▉")[eighths % 8]

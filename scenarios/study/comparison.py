@@ -1,0 +1,132 @@
+"""Compare: which terms of the account make the difference between two runs. They sum to it.
+
+A run is a run folder or a scenario. A folder's scenario holds every default, so its account is worked out again; where
+its recorded ticks are others, another version made it, and that is said.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tessbed.scenarios.library import load
+from tessbed.scenarios.study.attribution_report import bar
+from tessbed.scenarios.study.measurement import Measurement, measure_scenario, provenance, whole
+from tessbed.scenarios.study.tick_attribution import Term, attribute_ticks
+from tessbed.scenarios.text_table import aligned
+
+ANY_INPUT = 'jobs.*.input={pattern="golden"}'
+"""Ticks do not depend on data, so nobody needs to read a folder's input files."""
+
+
+def opened(name: str, settings: Sequence[str], engine: str) -> Measurement:
+    """The measurement of a run folder or a scenario. Raises ScenarioError where a job fails."""
+    folder = Path(name)
+    if (folder / "scenario.toml").is_file():
+        return whole(measure_scenario(load(str(folder / "scenario.toml"), [ANY_INPUT, *settings]), engine))
+    return whole(measure_scenario(load(name, settings), engine))
+
+
+def stale(name: str, measured: Measurement) -> str | None:
+    """What a run folder recorded differently, in words."""
+    stats = Path(name) / "stats.json"
+    if not stats.is_file():
+        return None
+    try:
+        version, recorded = _recorded(json.loads(stats.read_text(encoding="utf-8")))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return f"{stats} is no record of a run: nobody can tell whether this version makes other ticks"
+    for job in measured.jobs:
+        ticks = recorded.get(job.job.name)
+        if ticks is not None and ticks != job.stats.device_ticks:
+            made = f"{name} recorded {ticks:,} ticks for {job.job.name} by tessbed {version}"
+            return f"{made}; this version makes it {job.stats.device_ticks:,}"
+    return None
+
+
+def _recorded(document: Any) -> tuple[Any, dict[str, Any]]:
+    """The version that made a run's document, and the device ticks of its EV74 jobs by name."""
+    ticks = {job["name"]: job["results"].get("ev74", {}).get("ticks") for job in document["jobs"]}
+    if not all(value is None or isinstance(value, int) for value in ticks.values()):
+        raise TypeError(ticks)
+    return document["tessbed"], ticks
+
+
+def attribution_difference(before: Measurement, after: Measurement) -> list[dict[str, Any]]:
+    """Each job of either run by name, with its terms: before, after, and their difference."""
+    one, other = ({job.job.name: job for job in run.jobs} for run in (before, after))
+    jobs = []
+    for name in dict.fromkeys([*one, *other]):
+        left = attribute_ticks(one[name]) if name in one else {}
+        right = attribute_ticks(other[name]) if name in other else {}
+        changes = Counter[Term](right)
+        changes.subtract(left)
+        terms = sorted(changes, key=lambda term: (-abs(changes[term]), term))
+        jobs.append(
+            {
+                "name": name,
+                "before_ticks": sum(left.values()),
+                "after_ticks": sum(right.values()),
+                "difference_ticks": sum(changes.values()),
+                "terms": [
+                    {
+                        "resource": term.resource,
+                        "reason": term.reason,
+                        "tiles": term.tiles,
+                        "before_ticks": left.get(term, 0),
+                        "after_ticks": right.get(term, 0),
+                        "difference_ticks": changes[term],
+                    }
+                    for term in terms
+                    if changes[term]
+                ],
+            }
+        )
+    return jobs
+
+
+def document(names: tuple[str, str], before: Measurement, after: Measurement) -> dict[str, Any]:
+    """The comparison; the jobs' differences sum to the whole, the terms' to their job's."""
+    jobs = attribution_difference(before, after)
+    return {
+        "schema_version": 1,
+        "before": {"run": names[0], **provenance(before), "device_ticks": before.device_ticks},
+        "after": {"run": names[1], **provenance(after), "device_ticks": after.device_ticks},
+        "difference_ticks": after.device_ticks - before.device_ticks,
+        "jobs": jobs,
+    }
+
+
+def lines(reported: dict[str, Any], top: int) -> Iterator[str]:
+    """The comparison for a person."""
+    one, other = reported["before"], reported["after"]
+    yield f"{one['run']}: {one['device_ticks']:,} device ticks"
+    yield f"{other['run']}: {other['device_ticks']:,} device ticks, {reported['difference_ticks']:+,}"
+    for job in reported["jobs"]:
+        yield ""
+        yield f"{job['name']}: {job['before_ticks']:,} to {job['after_ticks']:,}, {job['difference_ticks']:+,}"
+        terms = job["terms"]
+        if not terms:
+            continue
+        yield ""
+        largest = abs(terms[0]["difference_ticks"])
+        rows = [_row(term, largest) for term in terms[:top]]
+        rest = terms[top:]
+        if rest:
+            sums = [sum(term[key] for term in rest) for key in ("before_ticks", "after_ticks", "difference_ticks")]
+            rows.append((f"{len(rest)} more terms", "", "", f"{sums[0]:,}", f"{sums[1]:,}", f"{sums[2]:+,}", ""))
+        yield from aligned(("resource", "reason", "tiles", "before", "after", "change", ""), rows, numbers=(3, 4, 5))
+
+
+def _row(term: dict[str, Any], largest: int) -> tuple[str, ...]:
+    change = term["difference_ticks"]
+    return (
+        term["resource"],
+        term["reason"],
+        term["tiles"],
+        f"{term['before_ticks']:,}",
+        f"{term['after_ticks']:,}",
+        f"{change:+,}",
+        bar(abs(change), largest),
+    )

@@ -1,0 +1,220 @@
+"""Bounds: ticks that no schedule of the planned transfers can beat, each with a proof in a sentence.
+
+Nothing of a run is used: only what the firmware plans, what each transfer costs, and the rules. So every simulated time
+is at or above every bound, and the gap to the largest is what waiting cost. A different plan may have other bounds.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from tessbed.firmware_models.launch_summary import Outline, exact_program, outline
+from tessbed.scenarios.study.measurement import Measured, Measurement, provenance
+from tessbed.scenarios.text_table import aligned
+from tessbed.sim.exact.program import Cost, TimedBand, unrolled
+from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
+
+PROOFS = {
+    "read channels": "each read holds a channel from its grant to its data's end; a band follows the last one",
+    "write channels": "each drain holds a channel from its grant to its data's end; its latency follows",
+    "read credits": "each read holds a credit from its grant to its completion; a band follows the last one",
+    "write credits": "each drain holds a credit from its grant to its completion",
+    "memory port": "one transfer's port ticks at a time; the last one's latency follows",
+    "launch": "cores start one after the other, and a core its workers",
+    "serial worker": "a worker gathers, computes and issues one thing after the other, on a core after its elders",
+    "slots": "a slot is packed, issued and drained again and again, never two at a time",
+}
+
+
+@attrs.frozen
+class LowerBound:
+    """A lower bound of device ticks by a resource of PROOFS, and which one of several it is."""
+
+    ticks: int
+    resource: str
+    which: str = ""
+
+
+@attrs.define(eq=False)
+class Planned:
+    """The bands of each worker, priced for a device, and the first ticks at which they can start."""
+
+    spec: DeviceSpec
+    workers: list[tuple[TimedBand, ...]]
+
+    def __attrs_post_init__(self) -> None:
+        self.latency = self.spec.memory.read_latency_ticks, self.spec.memory.write_latency_ticks
+        self.channels = self.spec.dma.read_channels, self.spec.dma.write_channels
+
+    latency: tuple[int, int] = attrs.field(init=False)
+    channels: tuple[int, int] = attrs.field(init=False)
+
+    def start(self, worker: int) -> int:
+        """The earliest start of a worker: the stagger of its core, and its earlier workers there."""
+        core = worker % self.spec.cores
+        earlier_workers = range(core, worker, self.spec.cores)
+        serial = sum(self.serial(earlier) + self.spec.relaunch_ticks for earlier in earlier_workers)
+        return core * self.spec.launch_stagger_ticks + serial
+
+    def drain(self, band: TimedBand) -> int:
+        """From a drain's request to its completion, at the least."""
+        return band.chain[0].s + band.chain[0].c + self.latency[1]
+
+    def gather(self, group: Sequence[Cost]) -> int:
+        """From the issue of a wait group to its end, at the least."""
+        held = [cost.s + cost.c for cost in group]
+        ticks = max(max(held), -(-sum(held) // self.channels[0]))
+        return self.spec.dma.issue_ticks * len(group) + ticks + self.latency[0]
+
+    def reads(self, band: TimedBand) -> int:
+        """All wait groups of a band."""
+        return sum(map(self.gather, band.groups))
+
+    def tail(self, band: TimedBand) -> int:
+        """Computing and issuing the drain."""
+        return band.ticks + self.spec.dma.issue_ticks * band.descriptors
+
+    def serial(self, worker: int) -> int:
+        """A worker alone: everything it does itself, and its last drain."""
+        bands = self.workers[worker]
+        own = sum(self.reads(band) + self.tail(band) for band in bands)
+        return own + (self.drain(bands[-1]) if bands else 0)
+
+    def slot(self, worker: int, slot: int) -> int:
+        """One slot of a worker: its bands, and the reads before the first of them."""
+        bands = self.workers[worker]
+        mine = bands[slot :: self.spec.slots]
+        if not mine:
+            return 0
+        before = sum(self.reads(band) + self.tail(band) for band in bands[:slot]) + self.reads(mine[0])
+        return before + sum(self.tail(band) + self.drain(band) for band in mine)
+
+
+def bounds(measured: Measured) -> list[LowerBound]:
+    """All bounds of a job, the largest first; the first is the binding one."""
+    drawn = outline(measured.geometry, measured.spec, measured.workers)
+    return bounds_of(drawn, measured.spec)
+
+
+def bounds_of(drawn: Outline, spec: DeviceSpec) -> list[LowerBound]:
+    """The same for a launch that has been planned."""
+    launched = exact_program(drawn, spec)
+    planned = Planned(spec, [tuple(launched.bands[band] for band in unrolled(runs)) for runs in launched.workers])
+    found = [*_serial(planned), *_pools(planned), *_ports(planned)]
+    return sorted(found, key=lambda bound: (-bound.ticks, list(PROOFS).index(bound.resource), bound.which))
+
+
+def _serial(planned: Planned) -> Iterator[LowerBound]:
+    """What one worker does; the stagger of its core and the earlier workers on it come first."""
+    numbers = range(len(planned.workers))
+    cores, spec = min(planned.spec.cores, len(planned.workers)), planned.spec
+    turns = (len(planned.workers) - 1) // spec.cores
+    yield LowerBound(max((cores - 1) * spec.launch_stagger_ticks, turns * spec.relaunch_ticks), "launch")
+    ticks, worker = max((planned.start(w) + planned.serial(w), -w) for w in numbers)
+    yield LowerBound(ticks, "serial worker", f"worker {-worker}")
+    slots = [(w, slot) for w in numbers for slot in range(planned.spec.slots)]
+    ticks, worker, slot = max((planned.start(w) + planned.slot(w, slot), -w, -slot) for w, slot in slots)
+    yield LowerBound(ticks, "slots", f"slot {-slot} of worker {-worker}")
+
+
+def _pools(planned: Planned) -> Iterator[LowerBound]:
+    """Channels and credits of each pool."""
+    shared = planned.spec.dma.channel_scope == "shared"
+    cores = (-1,) if shared else range(planned.spec.cores)
+    for core in cores:
+        members = [w for w in range(len(planned.workers)) if shared or w % planned.spec.cores == core]
+        for kind, name in enumerate(DIRECTIONS):
+            costs = [cost for w in members for band in planned.workers[w] for cost in _costs(band, kind)]
+            if costs:
+                first = min(_first_request(planned, w, kind) for w in members if planned.workers[w])
+                after = _after(planned, members, kind)
+                held = sum(cost.s + cost.c for cost in costs)
+                latency = planned.latency[kind]
+                which = f"of core {core}" if core >= 0 else ""
+                channels = first + -(-held // planned.channels[kind]) + latency + after
+                yield LowerBound(channels, f"{name} channels", which)
+                in_flight = first + -(-(held + latency * len(costs)) // planned.spec.dma.outstanding) + after
+                yield LowerBound(in_flight, f"{name} credits", which)
+
+
+def _ports(planned: Planned) -> Iterator[LowerBound]:
+    """Each memory port."""
+    ports: list[list[int]] = [[0], [1]] if planned.spec.memory.split_port else [[0, 1]]
+    for served in ports:
+        bands = [band for worker in planned.workers for band in worker]
+        costs = [cost for kind in served for band in bands for cost in _costs(band, kind)]
+        if costs:
+            active = [w for w in range(len(planned.workers)) if planned.workers[w]]
+            first = min(_first_request(planned, w, kind) for w in active for kind in served)
+            busy = sum(cost.m for cost in costs)
+            latency = min(planned.latency[kind] for kind in served)
+            which = "" if len(served) > 1 else DIRECTIONS[served[0]]
+            yield LowerBound(first + min(cost.s for cost in costs) + busy + latency, "memory port", which)
+
+
+def _costs(band: TimedBand, kind: int) -> Iterator[Cost]:
+    if kind == 0:
+        return (cost for group in band.groups for cost in group)
+    return iter(band.chain)
+
+
+def _first_request(planned: Planned, worker: int, kind: int) -> int:
+    """The earliest arrival of a worker's first transfer of a kind; a worker that never asks asks late enough."""
+    clock, issue = planned.start(worker), planned.spec.dma.issue_ticks
+    for band in planned.workers[worker]:
+        if kind == 0 and band.groups:
+            return clock + issue * len(band.groups[0])
+        clock += planned.reads(band) + planned.tail(band)
+        if kind == 1:
+            return clock
+    return clock
+
+
+def _after(planned: Planned, members: Sequence[int], kind: int) -> int:
+    """What still follows the last completed transfer of a kind: for a read, packing and draining its band."""
+    if kind:
+        return 0
+    bands = [band for w in members for band in planned.workers[w] if band.groups]
+    return min(planned.tail(band) + planned.drain(band) for band in bands)
+
+
+def document(measurement: Measurement) -> dict[str, Any]:
+    """The bounds of all jobs beside their ticks."""
+    return {
+        "schema_version": 1,
+        "name": measurement.scenario.name,
+        **provenance(measurement),
+        "jobs": [_job_document(measured, bounds(measured)) for measured in measurement.jobs],
+    }
+
+
+def _job_document(measured: Measured, found: list[LowerBound]) -> dict[str, Any]:
+    ticks = measured.stats.device_ticks
+    return {
+        "name": measured.job.name,
+        "workers": measured.workers,
+        "device_ticks": ticks,
+        "bound_ticks": found[0].ticks,
+        "binding": found[0].resource,
+        "gap_ticks": ticks - found[0].ticks,
+        "bounds": [{**attrs.asdict(bound), "proof": PROOFS[bound.resource]} for bound in found],
+    }
+
+
+def lines(reported: dict[str, Any]) -> Iterator[str]:
+    """The bounds for a person."""
+    yield f"{reported['name']}: lower bounds for these bands on this device; model ticks"
+    for job in reported["jobs"]:
+        ticks, gap = job["device_ticks"], job["gap_ticks"]
+        yield ""
+        yield (
+            f"{job['name']}: {ticks:,} device ticks with {job['workers']} workers, none can be below"
+            f" {job['bound_ticks']:,}: {job['binding']}; gap {gap:,} ({100 * gap / max(1, ticks):.1f} %)"
+        )
+        yield ""
+        rows = [
+            (b["resource"], b["which"], f"{b['ticks']:,}", f"{100 * b['ticks'] / max(1, ticks):.1f} %", b["proof"])
+            for b in job["bounds"]
+        ]
+        yield from aligned(("resource", "which", "bound", "of the run", "because"), rows, numbers=(2, 3))

@@ -1,0 +1,124 @@
+"""Measure: the EV74 jobs of a scenario and what an engine counted of each; what every study starts from."""
+
+from functools import lru_cache
+from typing import Any
+
+import attrs
+
+from tessbed.firmware_models.geometry import PacketGeometry
+from tessbed.kernels.ev74.codec import decode
+from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
+from tessbed.scenarios.model import Scenario, ScenarioJob
+from tessbed.scenarios.outcome import Outcome
+from tessbed.scenarios.runner import run_scenario
+from tessbed.sim.errors import SpecError
+from tessbed.sim.spec.device_spec import DeviceSpec, override
+from tessbed.sim.stats import JobStats
+
+
+@attrs.frozen
+class Measured:
+    """One job as a device saw it: the geometry in its packet, the grid, and the statistics with every transfer."""
+
+    job: ScenarioJob
+    spec: DeviceSpec
+    geometry: PacketGeometry
+    workers: int
+    stats: JobStats
+
+
+@attrs.frozen
+class Failed:
+    """A job without ticks to study, and why."""
+
+    name: str
+    text: str
+
+
+@attrs.frozen
+class Measurement:
+    """All jobs of a scenario. `engine` is what ran, `instead` why it is not the one that was asked for."""
+
+    scenario: Scenario
+    jobs: tuple[Measured, ...]
+    failed: tuple[Failed, ...]
+    engine: str
+    instead: str | None
+
+    @property
+    def device_ticks(self) -> int:
+        """The makespans of all jobs; jobs of one device run one after the other."""
+        return sum(measured.stats.device_ticks for measured in self.jobs)
+
+
+def on_device(scenario: Scenario, **changes: Any) -> Scenario:
+    """The scenario on a device with nested `changes`. Raises SpecError for what can not be."""
+    device = override(scenario.device, changes)
+    check_workers(scenario, device)
+    return attrs.evolve(scenario, device=device)
+
+
+def check_workers(scenario: Scenario, device: DeviceSpec) -> None:
+    """Raise SpecError where a job asks for more workers than the device has: no run admits that."""
+    most = max(job.workers or 0 for job in scenario.jobs)
+    if most > device.workers:
+        raise SpecError([(("workers",), f"got {device.workers}, wanted at least {most}, which a job asks for")])
+
+
+def studied(scenario: Scenario) -> Scenario:
+    """The scenario with its EV74 jobs alone. Raises ScenarioError where there is none that moves a byte."""
+    jobs = tuple(
+        attrs.evolve(job, backends=("ev74",)) for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty
+    )
+    if not jobs:
+        text = "no job runs on ev74 and moves a byte: there is nothing to study"
+        raise ScenarioError([Problem(Location(scenario.name), text)])
+    return attrs.evolve(scenario, jobs=jobs)
+
+
+def measure_scenario(scenario: Scenario, engine: str = "exact", *, trace: bool = True) -> Measurement:
+    """Run the EV74 jobs; `trace` keeps every transfer. What a job did until it failed is no subject of a study."""
+    done = run_scenario(studied(scenario), engine=engine, trace=trace)
+    found = [_measured(entry.job, scenario.device, entry.outcomes[0]) for entry in done.jobs]
+    jobs = tuple(job for job in found if isinstance(job, Measured))
+    failed = tuple(job for job in found if isinstance(job, Failed))
+    return Measurement(scenario, jobs, failed, done.engine, done.instead)
+
+
+def provenance(*measurements: Measurement) -> dict[str, Any]:
+    """What a study's document says of its numbers: the engines that ran, why not the one asked for, jobs left out."""
+    engines = dict.fromkeys(measured.engine for measured in measurements)
+    failed = dict.fromkeys(job for measured in measurements for job in measured.failed)
+    return {
+        "engine": " and ".join(engines),
+        "instead": next((measured.instead for measured in measurements if measured.instead), None),
+        "failed": [attrs.asdict(job) for job in failed],
+    }
+
+
+def whole(measurement: Measurement) -> Measurement:
+    """The same. Raises ScenarioError where a job failed: what is summed over all jobs has no meaning then."""
+    if measurement.failed:
+        advice = "a study needs jobs that end: take away their faults and timeouts"
+        raise ScenarioError(
+            [
+                Problem(Location(measurement.scenario.name), f"job {f.name} {f.text}; {advice}")
+                for f in measurement.failed
+            ]
+        )
+    return measurement
+
+
+def _measured(job: ScenarioJob, spec: DeviceSpec, outcome: Outcome) -> Measured | Failed:
+    if outcome.trouble or outcome.disagreement:
+        return Failed(job.name, f"ended in {outcome.trouble.status}" if outcome.trouble else outcome.disagreement or "")
+    result = outcome.run.result if outcome.run else None
+    assert result is not None
+    assert result.stats is not None
+    return Measured(job, spec, _geometry(result.packet), result.stats.workers_launched, result.stats)
+
+
+@lru_cache(maxsize=256)
+def _geometry(packet: bytes) -> PacketGeometry:
+    """A study runs the same few packets on many devices."""
+    return PacketGeometry.of(decode(packet))

@@ -1,0 +1,102 @@
+"""Sweep: a space of configurations over a scenario, from what is known already to a complete table."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import attrs
+
+from tessbed import __version__
+from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
+from tessbed.scenarios.study.sweep.batches import BatchRunner
+from tessbed.scenarios.study.sweep.point import Batch, Row, failed
+from tessbed.scenarios.study.sweep.resolver import Resolved, Resolver, check_configuration
+from tessbed.scenarios.study.sweep.space import Setting, Space
+from tessbed.scenarios.study.sweep.store import Store
+from tessbed.sim.errors import SpecError
+
+MOST_POINTS = 1_000_000
+
+
+@attrs.frozen
+class SweepPlan:
+    """A sweep's points in order, with the key of each, and the rows of those that can not run."""
+
+    points: tuple[tuple[Setting, ...], ...]
+    keys: tuple[str, ...]
+    engine: str
+    resolved: dict[str, Resolved]
+    refused: dict[str, Row]
+
+    def batches(self, known: dict[str, Row]) -> Iterator[Batch]:
+        """What is still to do, in order, a batch for each scenario."""
+        waiting: dict[int, list[Resolved]] = {}
+        for key, point in self.resolved.items():
+            if key not in known:
+                waiting.setdefault(id(point.base), []).append(point)
+        for points in waiting.values():
+            yield Batch(points[0].base, self.engine, tuple((point.key, point.device) for point in points))
+
+
+def plan_sweep(
+    name: str, settings: Sequence[str], space: Space, count: int | None, seed: int, engine: str
+) -> SweepPlan:
+    """The plan of a sweep. Raises ScenarioError for a value that is wrong by itself.
+
+    A point whose values only do not go together is no mistake of the sweep: its row says why there is no result.
+    """
+    check_configuration(name, settings, space, "--vary")
+    resolver = Resolver(name, tuple(settings), engine)
+    number = min(space.size, count or space.size)
+    if number > MOST_POINTS:
+        advice = f"wanted {MOST_POINTS:,} at most: --random N draws some, `tessbed search` looks for the best"
+        raise ScenarioError([Problem(Location("--vary"), f"got {number:,} points, {advice}")])
+    points = tuple(space.points(count, seed))
+    resolved: dict[str, Resolved] = {}
+    refused: dict[str, Row] = {}
+    keys = []
+    for point in points:
+        try:
+            found = resolver.resolve(point)
+            keys.append(found.key)
+            resolved.setdefault(found.key, found)
+        except (SpecError, ScenarioError) as error:
+            keys.append(resolver.refused_key(point))
+            refused[keys[-1]] = failed(str(error))
+    return SweepPlan(points, tuple(keys), engine, resolved, refused)
+
+
+Progress = Callable[[int], None]
+
+
+def run_sweep(planned: SweepPlan, store: Store, farm: BatchRunner, progress: Progress = lambda done: None) -> list[Row]:
+    """Run what the store does not hold; returns the rows of all points in order. An interrupt keeps what is done."""
+    known = store.known(planned.keys)
+    progress(sum(key in known or key in planned.refused for key in planned.keys))
+    try:
+        for results in farm.run(planned.batches(known)):
+            store.add(results)
+            known |= dict(results)
+            progress(len(results))
+    except KeyboardInterrupt:
+        store.add(farm.finished())
+        raise
+    return [planned.refused.get(key) or known[key] for key in planned.keys]
+
+
+def open_store(path: str, notice: Callable[[str], None] = lambda text: None) -> Store:
+    """The database of results at `path`. `notice` hears of a wait."""
+    return Store(Path(path), __version__, notice)
+
+
+def interrupted(path: str, count: int | None, what: str) -> str:
+    """What to say after Ctrl-C: how many results are in the file, unless it can not be asked at the moment."""
+    kept = "what is done is" if count is None else f"{count:,} {what} are"
+    return f"interrupted; {kept} in {path}, the same command goes on"
+
+
+def damage(store: Store) -> str | None:
+    """One line on the rows that were not believed; None where all were."""
+    if not store.damaged:
+        return None
+    rows = "1 row" if store.damaged == 1 else f"{store.damaged:,} rows"
+    return f"{rows} in {store.path} damaged or of another version: not used, computed again"

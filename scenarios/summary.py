@@ -1,0 +1,82 @@
+"""Show: a scenario in words, and what each job comes down to: bytes, tiles, tile classes."""
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+from tessbed.kernels import MlaCBlocked, Plan, Strided
+from tessbed.scenarios.model import Scenario, ScenarioJob
+from tessbed.sim.fault_injection import TRANSFER_FAULTS
+from tessbed.sim.spec.device_spec import load_preset, to_mapping
+
+
+def summary_lines(scenario: Scenario) -> Iterator[str]:
+    """The scenario for a person."""
+    yield scenario.name
+    if scenario.about:
+        yield scenario.about
+    yield ""
+    yield f"seed    {scenario.seed}"
+    changes = list(_changes((), to_mapping(load_preset(scenario.preset)), to_mapping(scenario.device)))
+    yield f"device  {scenario.preset}, {'with ' + ', '.join(changes) if changes else 'as it is'}"
+    for job in scenario.jobs:
+        yield ""
+        yield from _job(job)
+
+
+def _changes(path: tuple[str, ...], before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    """What the scenario overrides in its preset."""
+    for name, value in after.items():
+        if isinstance(value, dict):
+            yield from _changes((*path, name), before[name], value)
+        elif value != before[name]:
+            yield f"{'.'.join((*path, name))} = {value} (preset: {before[name]})"
+
+
+def _job(job: ScenarioJob) -> Iterator[str]:
+    geometry, plan = job.geometry, job.plan
+    scalars = geometry.dtype.value + (f" to {geometry.to.value}" if geometry.to else "")
+    yield f"[{job.index}] {job.name}: {geometry.op.name}, {scalars}, on {' and '.join(job.backends)}"
+    yield f"    shape   {list(geometry.shape)}{', empty: nothing is stored or submitted' if plan.empty else ''}"
+    yield f"    tiled   {_tiled(job)}"
+    yield f"    linear  {_linear(job)}"
+    if not plan.empty:
+        yield f"    tiles   {_tiles(plan)}"
+    yield f"    input   {plan.input.required_bytes:,} bytes, {_input(job)}"
+    yield f"    output  {plan.output.required_bytes:,} bytes, filled with {job.output_prefill:#04x} first"
+    for fault in job.faults:
+        where = f"at transfer {fault.transfer} of worker {fault.worker}" if fault.kind in TRANSFER_FAULTS else ""
+        yield f"    fault   {fault.kind} {where or f'by {fault.ticks:,} ticks' * (fault.ticks > 0)}".rstrip()
+    if job.expected_fault or job.expected_sha256:
+        yield f"    expect  {job.expected_fault or f'sha256 {job.expected_sha256}'}"
+
+
+def _tiled(job: ScenarioJob) -> str:
+    layout = job.geometry.tiled
+    if isinstance(layout, MlaCBlocked):
+        return f"channel blocks, tile h {layout.tile_h}, w {layout.tile_w}, c {layout.tile_c}"
+    axes = [
+        f"{name} {extent} (axis {axis})"
+        for name, axis, extent in zip("dhwc", layout.axes, layout.tile_shape, strict=True)
+        if axis >= 0
+    ]
+    fill = job.geometry.int8_channel_padding
+    padding = f", padded channels hold {fill}" if fill is not None else ""
+    return f"{layout.channel_storage.value}, tile {', '.join(axes)}{padding}"
+
+
+def _linear(job: ScenarioJob) -> str:
+    linear = job.geometry.linear
+    return f"strides of {list(linear.strides)} bytes" if isinstance(linear, Strided) else "dense, row-major"
+
+
+def _tiles(plan: Plan) -> str:
+    slices = prod(axis.extent for axis in plan.outer)
+    per_slice = sum(prod(entry.counts) for entry in plan.classes)
+    outer = f", in each of {slices:,} outer slices" if plan.outer else ""
+    kinds = len(plan.classes)
+    return f"{per_slice:,}{outer}, of {kinds} class{'es' * (kinds != 1)} (full and boundary)"
+
+
+def _input(job: ScenarioJob) -> str:
+    return f"pattern {job.input.pattern}" if job.input.pattern else f"from {job.input.written}"

@@ -1,0 +1,145 @@
+"""Check: proves of every job, from what happens before what, that no legal order can corrupt a byte.
+
+Ticks do not count: a job is unsafe when two of its accesses are not ordered by anything but luck, even where this run
+wrote every byte right. `races` judges memory, `staging` the scratch of each worker; KINDS is what they can find. A
+finding of a firmware under test is a bug of that firmware: by default it is raised as a HazardError. `report` collects
+findings and lets the job go on, `off` looks at nothing: both exist so that a test can see what a bug does to the bytes.
+
+Devices that share memory share a Checker: then the writes of two jobs on two devices are compared too, unless the host
+knew of the end of one when it submitted the other. Jobs of one device follow each other, and need no comparison.
+"""
+
+from collections.abc import Callable
+from itertools import count
+
+import attrs
+import numpy as np
+
+from tessbed.sim.checkers.granule_races import NEVER, Ranges, Write, find_races, granules_of, merged
+from tessbed.sim.checkers.scratch_hazards import Staging
+from tessbed.sim.errors import HazardError
+
+HAZARD_KINDS = {
+    "granule_race": "two transfers write one granule and nothing orders them",
+    "gather_not_retired": "bytes of a gather are used before the worker has waited for it",
+    "slot_in_flight": "a slot is packed or drained again before the worker has waited for its drain",
+    "scratch_reused": "a gather writes scratch bytes that an earlier transfer may still read or write",
+    "wait_group": "more than four reads of an oversized pitch wait together",
+    "completion": "the end is reported before the last transfer is known to be done",
+}
+MODES = ("raise", "report", "off")
+HAZARD_WORDS = 8
+"""So many races of a job are told one by one."""
+
+
+@attrs.frozen
+class Hazard:
+    """One hazard: a key of KINDS, the number of the job on its device, and words with the transfers in them."""
+
+    kind: str
+    job: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: job {self.job}: {self.text}"
+
+
+@attrs.define(eq=False)
+class Checker:
+    """The checks of one device, or of several that share memory. `findings` collects in mode "report".
+
+    `stamp` gives the next number of a step.
+    """
+
+    mode: str = attrs.field(default="raise", validator=attrs.validators.in_(MODES))
+    findings: list[Hazard] = attrs.field(factory=list, init=False)
+    stamp: Callable[[], int] = attrs.field(factory=lambda: count(1).__next__, init=False)
+    _open: list["JobCheck"] = attrs.field(factory=list, init=False)
+
+    def job(self, device: object, number: int, granule: int) -> "JobCheck":
+        """Watch a job that is submitted now."""
+        job = JobCheck(self, device, number, granule, self.stamp())
+        self._open.append(job)
+        return job
+
+    def forget(self, device: object) -> None:
+        """The device was reset: its jobs write nothing any more."""
+        self._open = [job for job in self._open if job.device is not device]
+
+    def report(self, finding: Hazard) -> None:
+        """Raise HazardError, or keep the finding, or neither."""
+        if self.mode == "raise":
+            raise HazardError(str(finding))
+        if self.mode == "report":
+            self.findings.append(finding)
+
+    def others(self, job: "JobCheck") -> list["JobCheck"]:
+        """Ended jobs on other devices that the host did not know to be over when it submitted `job`."""
+        oldest = min((other.submitted for other in self._open if not other.ended), default=NEVER)
+        self._open = [other for other in self._open if other.known > oldest or not other.ended]
+        return [o for o in self._open if o.ended and o.device is not job.device and o.known > job.submitted]
+
+
+@attrs.define(eq=False)
+class JobCheck:
+    """The watch over one job. Stamps: `submitted`, and `known` when the host learned of its end."""
+
+    checker: Checker
+    device: object
+    number: int
+    granule: int
+    submitted: int
+    known: int = attrs.field(default=NEVER, init=False)
+    ended: bool = attrs.field(default=False, init=False)
+    writes: list[Write] = attrs.field(factory=list, init=False)
+    ranges: Ranges | None = attrs.field(default=None, init=False)
+
+    def worker(self, worker: int, core: int) -> Staging | None:
+        """The watch over a worker that starts now; None where nothing is to be checked."""
+        if self.checker.mode == "off":
+            return None
+        return Staging(self.number, worker, core, self.checker.stamp, self._say, self.writes)
+
+    def end(self, flying: int) -> None:
+        """The job ends with that many transfers under way: judge its writes, then those of other devices' jobs."""
+        if flying:
+            self._say("completion", f"ends with {flying} transfers in flight")
+        races, total = find_races(self.writes, self.granule, HAZARD_WORDS)
+        if races:
+            more = f", and {total - len(races)} more pairs" if total > len(races) else ""
+            self._say("granule_race", "; ".join(map(str, races)) + more)
+        self._meet_others()
+        self.writes.clear()
+        self.ended = True
+
+    def learned(self) -> None:
+        """The host knows of the end; the first time counts."""
+        if self.known == NEVER:
+            self.known = self.checker.stamp()
+
+    def _meet_others(self) -> None:
+        if self.writes:
+            low, high, _ = granules_of(self.writes, self.granule)
+            self.ranges = merged(Ranges(low, high, np.zeros_like(low)))
+        for other in self.checker.others(self):
+            address = _common(self.ranges, self.granule, other.ranges, other.granule)
+            if address is not None:
+                where = (
+                    f"granule {address:#x} is written by job {self.number} and by job {other.number} of another device"
+                )
+                self._say("granule_race", f"{where}: neither was submitted after the host knew of the other's end")
+
+    def _say(self, kind: str, text: str) -> None:
+        self.checker.report(Hazard(kind, self.number, text))
+
+
+def _common(some: Ranges | None, granule: int, others: Ranges | None, other_granule: int) -> int | None:
+    """The lowest address in a granule of both; None where there is none."""
+    if some is None or others is None:
+        return None
+    low, high = some.low * granule, (some.high + 1) * granule
+    start, end = others.low * other_granule, (others.high + 1) * other_granule
+    behind = np.searchsorted(end, low, side="right")  # the first range of the others that ends behind each of ours
+    inside = behind < start.size
+    shared = np.flatnonzero(start[behind[inside]] < high[inside])
+    return int(max(low[inside][shared[0]], start[behind[inside]][shared[0]])) if shared.size else None

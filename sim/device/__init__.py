@@ -1,0 +1,1 @@
+"""The device on the event queue: jobs, launches, workers, completion records and interrupts."""

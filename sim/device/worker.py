@@ -1,0 +1,314 @@
+"""What the body of a firmware worker sees: its place in the grid, its scratch, and the few things it may do.
+
+A body is a generator function of one WorkerContext and waits only by `yield from` its methods, so that each
+tick of the worker has a reason. For a band: gather in groups, wait for the slot, compute, drain; `pack` does the last
+three as one step, and then need not wait for a tick of which it knows what happens in it: the worker is ahead of the
+clock. Nothing sees that, since a request has its arrival and a computation its end.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from simpy import Environment, Event
+
+from tessbed.sim.checkers.scratch_hazards import Staging
+from tessbed.sim.dma.engine import Dma
+from tessbed.sim.dma.transfer_stream import TransferStream
+from tessbed.sim.dma.wait_state import WaitState
+from tessbed.sim.errors import DeviceFault, HazardError
+from tessbed.sim.events import event_queue
+from tessbed.sim.events.wait_graph import Waiting
+from tessbed.sim.hash_random import draw
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.stats import STALLS
+from tessbed.sim.transfer.descriptor import Descriptor
+
+Steps = Generator[Event, Any, None]
+COMPUTE = 1 << 32  # keeps the chances of computes apart from those of transfers
+
+
+@attrs.define(eq=False)
+class WorkerContext:
+    """One logical worker. `scratch`: 1-D uint8, dirty at the start; `counts`: the firmware's own statistics."""
+
+    worker: int
+    workers: int
+    spec: DeviceSpec
+    scratch: np.ndarray
+    counts: dict[str, int]
+    _env: Environment
+    _dma: Dma
+    staging: Staging | None = None
+    stalls: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys(STALLS, 0), init=False)
+    wait_state: WaitState = attrs.field(init=False)
+    _reads: TransferStream = attrs.field(init=False)
+    _writes: TransferStream = attrs.field(init=False)
+    _flying: dict[int, Any] = attrs.field(init=False)
+    _awaited: set[int] = attrs.field(init=False)
+    _seq: int = attrs.field(default=0, init=False)
+    _computes: int = attrs.field(default=0, init=False)
+    _ahead_to: int = attrs.field(default=0, init=False)
+    _slots: dict[int, int] = attrs.field(factory=dict, init=False)
+    _wakeup: Event = attrs.field(init=False)
+    _issue_ticks: int = attrs.field(init=False)
+    _arbitrate: Callable[[], None] = attrs.field(init=False)
+    _timer: event_queue.Alarm = attrs.field(factory=event_queue.Alarm, init=False)
+    _on_issued: event_queue.Calls = attrs.field(init=False)
+    _group: Sequence[Descriptor] = attrs.field(default=(), init=False)
+    _death: DeviceFault | None = attrs.field(default=None, init=False)
+    _pending: tuple[str, int | Sequence[int], int] = attrs.field(default=("", 0, 0), init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.wait_state = wait_state = WaitState(self._env, self.worker, self.scratch)
+        self._wakeup, self._flying, self._awaited = wait_state.wakeup, wait_state.flying, wait_state.awaited
+        self._reads, self._writes = self._dma.stream(wait_state, "read"), self._dma.stream(wait_state, "write")
+        self._on_issued = (self._request_group,)
+        self._issue_ticks, self._arbitrate = self.spec.dma.issue_ticks, self._dma.arbitrate
+
+    def leave(self) -> None:
+        """Give the scratch back when the worker has ended; all that a device remembers of it would keep it.
+
+        Where transfers still fly, which nobody waited for, they need it.
+        """
+        if self._flying:
+            return
+        nothing = np.empty(0, np.uint8)
+        self.scratch = self.wait_state.scratch = self._reads.scratch = self._writes.scratch = nothing
+        self.wait_state.view = nothing.data
+
+    def gather(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
+        """Read one wait group into scratch and wait for all of it; raises DeviceFault when a read failed.
+
+        `oversized` says that the group is rows of a pitch that no field holds.
+        """
+        self._check_group(descriptors, oversized)
+        self._group, self._wakeup.callbacks = descriptors, []
+        ticks = self._issue_ticks * len(descriptors)
+        if self._dma.ahead or not ticks:
+            self._advance("issue", ticks)
+            self._request_group(None)
+        else:
+            self._timer.callbacks = self._on_issued
+            self._pass("issue", ticks, self._timer)
+        if self._death is None:
+            yield self._wakeup
+            self._resumed()
+            if self.staging and self._death is None:
+                self.staging.retire(range(self._seq - len(self._group), self._seq))
+        if fault := self._death or self.wait_state.fault:
+            raise fault
+
+    def prefetch(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
+        """Read one wait group into scratch, and go on; `wait_drains` waits for it too."""
+        self._check_group(descriptors, oversized)
+        if ticks := self._issue_ticks * len(descriptors):
+            yield from self._spend("issue", ticks)
+        first = self._seq
+        if self.staging:
+            self.staging.gather(first, descriptors)
+        self._seq += len(descriptors)
+        try:
+            self._dma.read(self._reads, first, descriptors, self._tick())
+        finally:
+            self._dma.arbitrate_at_end()
+
+    def wait_slot(self, slot: int) -> Steps:
+        """Wait until the earlier drain of `slot` has completed; raises DeviceFault when a drain failed."""
+        self._check_slot(slot)
+        return self._wait_for("slot", (self._slots.get(slot, -1),))
+
+    def compute(self, ticks: int, action: Callable[[], None]) -> Steps:
+        """Spend `ticks` computing; `action` moves the bytes, at the moment that `data_movement` says."""
+        yield from self.catch_up()
+        if self.staging:
+            self.staging.pack(action)
+        early = self._acts_early()
+        if early and self._dma.moves:
+            action()
+        if ticks:
+            yield from self._spend("compute", ticks)
+        if self._dma.moves and not early:
+            action()
+
+    def drain(self, slot: int, descriptors: Sequence[Descriptor]) -> Steps:
+        """Issue the chain that empties `slot`, and go on."""
+        self._check_slot(slot)
+        if ticks := self._issue_ticks * len(descriptors):
+            yield from self._spend("issue", ticks)
+        self._request_drain(slot, descriptors)
+        self._dma.arbitrate_at_end()
+
+    def pack(
+        self, slot: int, ticks: int, action: Callable[[], None], descriptors: Sequence[Descriptor], *, ordered: bool
+    ) -> Steps:
+        """Wait for `slot`, compute for `ticks`, drain the slot; if `ordered`, wait for all earlier drains before that.
+
+        `action` looks at the worker's scratch and at nothing else, for it may act later than it seems to.
+        """
+        if not self._dma.ahead:
+            yield from self.wait_slot(slot)
+            yield from self.compute(ticks, action)
+            if ordered:
+                yield from self.wait_drains("order")
+            yield from self.drain(slot, descriptors)
+            return
+        if self._can_take(slot):
+            if self.staging:
+                self.staging.retire((self._slots.get(slot, -1),))
+        else:
+            yield from self.wait_slot(slot)
+        if self.staging:
+            self.staging.pack(action)
+        self._advance("compute", ticks)
+        if self._dma.moves:
+            self.wait_state.packing.append((self._ahead_to, action))
+        if ordered:
+            yield from self.wait_drains("order")
+        self._advance("issue", self._issue_ticks * len(descriptors))
+        self._request_drain(slot, descriptors)
+        if self._ahead_to <= event_queue.now(self._env):
+            self._dma.arbitrate_at_end()
+
+    def wait_drains(self, reason: str = "end") -> Steps:
+        """Wait for every earlier drain; `reason` is "order" between bands, "end" at the end."""
+        return self._wait_for(reason, self.staging.issued if self.staging else tuple(self._flying))
+
+    def catch_up(self) -> Steps:
+        """Wait for the tick up to which the worker is ahead, with all its computations done."""
+        if self._ahead_to > event_queue.now(self._env):
+            self._pending = ("ahead", 0, self._ahead_to)
+            self._wakeup.callbacks = []
+            event_queue.post(self._env, self._ahead_to, event_queue.WORKER, self._wakeup)
+            self._arbitrate()
+            yield self._wakeup
+        self.wait_state.pack_before(event_queue.now(self._env) + 1)
+
+    def count(self, name: str, n: int = 1) -> None:
+        """Add `n` to one of the firmware's statistics."""
+        self.counts[name] = self.counts.get(name, 0) + n
+
+    def settle(self) -> Steps:
+        """Wait for what flies without raising; for the device, after a fault."""
+        try:
+            yield from self.wait_drains()
+        except DeviceFault as fault:
+            self.wait_state.fault = self.wait_state.fault or fault
+
+    @property
+    def waiting(self) -> Waiting | None:
+        """What it waits for, if it does."""
+        if self._wakeup.callbacks is None:
+            return None
+        reason, what, since = self._pending
+        text = f"{what} ticks to pass" if isinstance(what, int) else f"transfers {[*what]} of its own"
+        on = () if isinstance(what, int) else tuple(f"transfer {seq} of worker {self.worker}" for seq in what)
+        return Waiting(f"worker {self.worker}", f"{text} ({reason})", since, on)
+
+    def _tick(self) -> int:
+        """The tick it is for the worker."""
+        now = event_queue.now(self._env)
+        return now if now > self._ahead_to else self._ahead_to
+
+    def _can_take(self, slot: int) -> bool:
+        """Whether a wait for the slot would be none, nor raise anything."""
+        there = 0 <= slot < self.spec.slots and self._slots.get(slot, -1) not in self._flying
+        return there and self.wait_state.fault is None and self._ahead_to <= event_queue.now(self._env)
+
+    def _advance(self, reason: str, ticks: int) -> None:
+        """Spend `ticks` ahead of the clock."""
+        if ticks < 0:
+            raise HazardError(f"worker {self.worker}: {reason} of {ticks} ticks")
+        self.stalls[reason] += ticks
+        now, ahead_to = event_queue.now(self._env), self._ahead_to
+        self._ahead_to = (now if now > ahead_to else ahead_to) + ticks
+
+    def _spend(self, reason: str, ticks: int) -> Steps:
+        """Let `ticks` pass."""
+        yield from self.catch_up()
+        yield self._pass(reason, ticks, self._wakeup)
+
+    def _check_slot(self, slot: int) -> None:
+        if not 0 <= slot < self.spec.slots:
+            raise HazardError(f"worker {self.worker}: slot {slot}, wanted 0 to {self.spec.slots - 1}")
+
+    def _check_group(self, descriptors: Sequence[Descriptor], oversized: bool) -> None:
+        limit = self.spec.dma.wait_group
+        if not 1 <= len(descriptors) <= limit:
+            raise HazardError(f"worker {self.worker}: a wait group of {len(descriptors)}, wanted 1 to {limit}")
+        if self.staging and oversized:
+            self.staging.check_oversized(len(descriptors))
+
+    def _acts_early(self) -> bool:
+        self._computes += 1
+        policy = self.spec.data_movement
+        if policy == "seeded":
+            return draw(self._dma.seed, self.worker, COMPUTE + self._computes) & 1 == 1
+        return policy == "at_issue"
+
+    def _pass(self, reason: str, ticks: int, event: Any) -> Event:
+        """Let `ticks` pass before `event`; returns the wake-up event, set for whatever rings it then."""
+        if ticks < 0:
+            raise HazardError(f"worker {self.worker}: {reason} of {ticks} ticks")
+        now = event_queue.now(self._env)
+        self._pending = (reason, ticks, now)
+        self.stalls[reason] += ticks
+        self._wakeup.callbacks = []
+        event_queue.post(self._env, now + ticks, event_queue.WORKER, event)
+        return self._wakeup
+
+    def _request_group(self, alarm: event_queue.Alarm | None) -> None:
+        """The registers of the gathers are written: they arrive, and the wake-up event is for the last of them."""
+        group, first = self._group, self._seq
+        if self.staging:
+            self.staging.gather(first, group)
+        self._seq = first + len(group)
+        seqs, tick = range(first, self._seq), self._tick()
+        self._awaited.update(seqs)
+        self._pending = ("gather", seqs, tick)
+        try:
+            self._dma.read(self._reads, first, group, tick)
+        except DeviceFault as death:
+            self._death = death
+            self._awaited.clear()
+            if alarm is not None:
+                event_queue.run_callbacks(self._wakeup)
+        self._arbitrate()
+
+    def _request_drain(self, slot: int, descriptors: Sequence[Descriptor]) -> None:
+        seq = self._slots[slot] = self._seq
+        self._seq += 1
+        chain = tuple(descriptors)
+        if self.staging:
+            self.staging.drain(seq, slot, chain)
+        self._dma.write(self._writes, seq, chain, self._tick())
+
+    def _resumed(self) -> None:
+        """The wait for transfers is over; perhaps before the tick up to which the worker is ahead."""
+        reason, _, since = self._pending
+        now = event_queue.now(self._env)
+        if now > since:
+            self.stalls[reason] += now - since
+
+    def _wait_for(self, reason: str, seqs: Sequence[int]) -> Steps:
+        flying, tick = self._flying, self._tick()
+        awaited = [seq for seq in seqs if seq in flying and not flying[seq].over_by(tick)]
+        if awaited:
+            self._wakeup.callbacks = []
+            self._awaited.update(awaited)
+            self._pending = (reason, awaited, tick)
+            self._arbitrate()
+            yield self._wakeup
+            self._resumed()
+        if self._ahead_to > event_queue.now(self._env) and self._may_meet_a_fault():
+            yield from self.catch_up()
+        if self.staging:
+            self.staging.retire(seqs)
+        if self.wait_state.fault is not None:
+            raise self.wait_state.fault
+
+    def _may_meet_a_fault(self) -> bool:
+        """Whether a transfer has a fault, or is still to arrive, when its mapping may be another."""
+        now = event_queue.now(self._env)
+        return any(inflight.fault is not None or inflight.arrival >= now for inflight in self._flying.values())

@@ -1,0 +1,189 @@
+"""The arbiter: at the end of a tick it grants what waits in the pools, one by one, by the rules of `dma`.
+
+It stands in SimPy's queue at the next tick that can have a grant. Where nothing in that queue can cause a request up to
+there, it goes on to that tick at once: it would find the same then. A grant says when a channel and a credit are back,
+so neither needs an event of its own. And that a transfer is done causes nothing where its worker waits for others,
+or for none; what it causes else comes `issue_ticks` later at the earliest.
+"""
+
+from collections.abc import Callable, Mapping
+from heapq import heappop, heappush
+from typing import Any
+
+import attrs
+from simpy import Environment
+
+from tessbed.sim.dma.channel_pool import FOREVER, Pool
+from tessbed.sim.dma.inflight import InFlightTransfer
+from tessbed.sim.dma.read_batch import ReadBatch
+from tessbed.sim.errors import HazardError
+from tessbed.sim.events import event_queue
+from tessbed.sim.events.event_queue import Alarm, Calls
+
+
+@attrs.define(eq=False)
+class Arbiter:
+    """Grants for the `pools` of one job. `inject` is the Dma's.
+
+    An in-flight transfer is completed by `on_done`; one with a movement has more moments, which `schedule` puts on the
+    clock. `stalled` are those that never end, each reported to `on_stall`; `halted` stops all grants for good.
+    """
+
+    env: Environment
+    pools: list[Pool]
+    issue_ticks: int
+    inject: Mapping[tuple[int, int], str]
+    on_done: Calls
+    schedule: Callable[[InFlightTransfer], None]
+    on_stall: Callable[[InFlightTransfer], None]
+    stalled: list[InFlightTransfer] = attrs.field(factory=list, init=False)
+    halted: bool = attrs.field(default=False, init=False)
+    _first: Pool = attrs.field(init=False)
+    _others: list[Pool] = attrs.field(init=False)
+    _due: list[int] = attrs.field(factory=list, init=False)
+    _on_arbitration: Calls = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._first, *self._others = self.pools
+        self._on_arbitration = (self._tick_ends,)
+
+    def at_end_of(self, tick: int) -> None:
+        """Arbitrate at the end of `tick`, or before."""
+        due = self._due
+        if not due or tick < due[-1]:
+            due.append(tick)
+            event_queue.post(self.env, tick, event_queue.ARBITRATION, Alarm(self._on_arbitration))
+
+    def look_ahead(self) -> None:
+        """Requests have come and more may come in this tick, though not of the caller: grant what is certain."""
+        self._go_on(event_queue.now(self.env) - 1)
+
+    def _tick_ends(self, _: Any) -> None:
+        self._due.pop()
+        for pool in self.pools:
+            if pool.arrivals:
+                pool.admit()
+        self._go_on(event_queue.now(self.env))
+
+    def _go_on(self, tick: int) -> None:
+        """Grant by the smallest key of the pools that can, up to the first tick that has to be waited for."""
+        if self.halted:
+            return
+        horizon = self._horizon()
+        while True:
+            best, others_at = self._best(tick)
+            if best.ready_at > tick:
+                if best.ready_at >= horizon:
+                    break
+                tick = best.ready_at
+            if isinstance(best.head, ReadBatch):
+                horizon, tick = self._grant_group(best, best.head, tick, horizon, others_at)
+            else:
+                horizon = self._grant(best, best.head, tick, horizon)
+        if best.ready_at < FOREVER:
+            self.at_end_of(best.ready_at)
+
+    def _best(self, tick: int) -> tuple[Pool, int]:
+        """The pool that is served next, and when the next of the others can be."""
+        best, others_at = self._first, FOREVER
+        best_at = best.ready_at
+        for pool in self._others:
+            ready_at = pool.ready_at
+            if ready_at <= tick:
+                better = best_at > tick or pool.head.key < best.head.key
+            else:
+                better = ready_at < best_at or (ready_at == best_at < FOREVER and pool.head.key < best.head.key)
+            if better:
+                best, best_at, ready_at = pool, ready_at, best_at
+            if ready_at < others_at:
+                others_at = ready_at
+        return best, others_at
+
+    def _horizon(self) -> int:
+        """The first tick at which something in the queue can cause a request, or decide an order of effects."""
+        queue: list[Any] = self.env._queue
+        size, horizon, places = len(queue), FOREVER, [0]
+        for place in places:  # a heap: the children of a place come after it
+            if place < size and queue[place][0] < horizon:
+                tick, _, _, event = queue[place]
+                causes_at = self._causes_at(tick, event)
+                if causes_at < horizon:
+                    horizon = causes_at
+                if causes_at > tick:
+                    places += (2 * place + 1, 2 * place + 2)
+        return horizon
+
+    def _causes_at(self, tick: int, event: Any) -> int:
+        """When what stands in the queue at `tick` can cause a request, or decide an order of effects."""
+        kind = type(event)
+        if kind is ReadBatch:
+            return event.causes_at
+        if kind is InFlightTransfer and event.movement is None:
+            return event.done + self.issue_ticks if event.seq in event.stream.awaited else FOREVER
+        return FOREVER if event.callbacks is self._on_arbitration else tick
+
+    def _grant(self, pool: Pool, inflight: InFlightTransfer, tick: int, horizon: int) -> int:
+        """Grant the head of a pool; returns the horizon."""
+        cost, stream = inflight.cost, inflight.stream
+        port = stream.port
+        inflight.grant = tick
+        start = tick + cost.s
+        if start < port.free:
+            start = port.free
+        inflight.start = start
+        inflight.end = end = start + cost.c
+        inflight.done = done = end + cost.l
+        if self.inject and self.inject.get((stream.worker, inflight.seq)) == "stall":
+            inflight.done = FOREVER
+            inflight.channel = pool.take(tick, FOREVER, FOREVER)
+            self.stalled.append(inflight)
+            self.on_stall(inflight)
+            return horizon
+        inflight.channel = pool.take(tick, end, done)
+        port.free = start + cost.m
+        if inflight.movement is not None:
+            self.schedule(inflight)
+            return self._horizon()
+        inflight.callbacks = self.on_done
+        event_queue.post(self.env, done, event_queue.EFFECT, inflight)
+        return min(horizon, done + self.issue_ticks) if inflight.seq in stream.awaited else horizon
+
+    def _grant_group(self, pool: Pool, group: ReadBatch, tick: int, horizon: int, others_at: int) -> tuple[int, int]:
+        """Grant what is left of a group from `tick` on, up to the horizon or to what other pools can grant later.
+
+        In one tick nothing comes between its reads. Returns the horizon and the tick of the last grant.
+        """
+        stream, arrival, grants, dones = group.stream, group.arrival, group.grants, group.dones
+        port, latency, free_at, flying, allowed = stream.port, stream.latency, pool.free_at, pool.flying, pool.credits
+        free, peak, first = port.free, pool.peak_in_flight, len(grants)
+        limit = min(horizon, others_at)
+        idle_at, ready_at = min(free_at), tick
+        for cost in group.transfer_costs[first:] if first else group.transfer_costs:
+            if ready_at > tick:
+                if ready_at >= limit:
+                    break
+                tick = ready_at
+            start = tick + cost.s
+            if start < free:
+                start = free
+            free = start + cost.m
+            end = start + cost.c
+            done = end + latency
+            if not arrival <= tick <= start < end <= done:
+                raise HazardError(f"transfer {group.key}: an effect before its cause")
+            grants.append(tick)
+            dones.append(done)
+            free_at[free_at.index(idle_at)] = end
+            while flying and flying[0] <= tick:
+                heappop(flying)
+            heappush(flying, done)
+            if len(flying) > peak:
+                peak = len(flying)
+            idle_at = ready_at = min(free_at)
+            if len(flying) >= allowed and flying[0] > ready_at:
+                ready_at = flying[0]
+        port.free, pool.peak_in_flight, pool.ready_at = free, peak, ready_at
+        if len(dones) == group.transfers:
+            pool.leave()
+        group.granted(first, self.issue_ticks)
+        return min(horizon, group.causes_at), tick

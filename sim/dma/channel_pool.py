@@ -1,0 +1,148 @@
+"""A pool of DMA channels: what waits, what is idle, and who comes first.
+
+`fifo` takes the oldest of all, ties by worker then sequence; `round_robin` takes the first worker at or after the
+pointer, its oldest, and moves the pointer past it. Everything of one tick arrives before any grant, in no order. So a
+fifo queue is kept in the order of arrivals, and may hold some that are still to come; whose turn it is depends on who
+is there, so under `round_robin` arrivals are kept apart until the end of the tick.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import chain
+from typing import Any
+
+import attrs
+
+from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
+
+FOREVER = 1 << 62
+
+
+flatten = chain.from_iterable
+
+
+@attrs.define(eq=False)
+class Pool:
+    """Channels of one direction (`core` -1: of all cores). `free_at` is when each channel is idle again.
+
+    `head` is what to serve next, an InFlightTransfer or a ReadBatch; `ready_at` the tick from which it can be: FOREVER
+    without a head, else when it has arrived, a channel is idle and a credit there. `flying` is a heap of the C of those
+    that hold a credit. `join` takes a request that has arrived, or whose arrival is known. `queue` has all that wait
+    when the pool is fifo, those still to arrive among them; `turns` those of each worker when it is round_robin.
+    """
+
+    kind: str
+    core: int
+    credits: int
+    arbitration: str
+    free_at: list[int]
+    arrivals: list[Any] = attrs.field(factory=list, init=False)
+    queue: deque[Any] = attrs.field(factory=deque, init=False)
+    turns: dict[int, deque[Any]] = attrs.field(factory=dict, init=False)
+    pointer: int = attrs.field(default=0, init=False)
+    head: Any = attrs.field(default=None, init=False)
+    ready_at: int = attrs.field(default=FOREVER, init=False)
+    flying: list[int] = attrs.field(factory=list, init=False)
+    peak_in_flight: int = attrs.field(default=0, init=False)
+    join: Callable[[Any], None] = attrs.field(init=False)
+    _in_order: bool = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._in_order = self.arbitration == "fifo"
+        self.join = self._join_queue if self._in_order else self.arrivals.append
+
+    @property
+    def name(self) -> str:
+        """The direction, with "@core" when each core has its own."""
+        return self.kind if self.core < 0 else f"{self.kind}@{self.core}"
+
+    def admit(self) -> None:
+        """The tick ends: what arrived in it takes its turn."""
+        for request in self.arrivals:
+            self.turns.setdefault(request.worker, deque()).append(request)
+        self.arrivals.clear()
+        self.head = self._next_in_turn()
+        self.ready_at = self.next_ready()
+
+    def take(self, tick: int, until: int, done: int) -> int:
+        """Grant the head at `tick`: it leaves, with a credit until `done` and the lowest idle channel `until` then.
+
+        Returns the channel.
+        """
+        free_at, flying = self.free_at, self.flying
+        channel = 0
+        while free_at[channel] > tick:
+            channel += 1
+        free_at[channel] = until
+        while flying and flying[0] <= tick:
+            heappop(flying)
+        heappush(flying, done)
+        if len(flying) > self.peak_in_flight:
+            self.peak_in_flight = len(flying)
+        self.leave()
+        return channel
+
+    def leave(self) -> None:
+        """All of the head is granted."""
+        if self._in_order:
+            queue = self.queue
+            queue.popleft()
+            self.head = queue[0] if queue else None
+        else:
+            self._end_turn()
+        self.ready_at = FOREVER if self.head is None else self.next_ready()
+
+    def next_ready(self) -> int:
+        """When the head has arrived, a channel is idle and a credit there."""
+        ready_at, arrival, flying = min(self.free_at), self.head.arrival, self.flying
+        if arrival > ready_at:
+            ready_at = arrival
+        if len(flying) >= self.credits and flying[0] > ready_at:
+            return flying[0]
+        return ready_at
+
+    def _join_queue(self, request: Any) -> None:
+        """In the order of arrivals, then workers."""
+        queue, arrival = self.queue, request.arrival
+        place = len(queue)
+        while place:
+            before = queue[place - 1]
+            if before.arrival < arrival or (before.arrival == arrival and before.worker <= request.worker):
+                break
+            place -= 1
+        queue.insert(place, request)
+        if not place:
+            self.head = request
+            self.ready_at = self.next_ready()
+
+    def _end_turn(self) -> None:
+        worker = self.head.worker
+        turn = self.turns[worker]
+        turn.popleft()
+        if not turn:
+            del self.turns[worker]
+        self.pointer = worker + 1
+        self.head = self._next_in_turn() if self.turns else None
+
+    def _next_in_turn(self) -> Any:
+        workers = sorted(self.turns)
+        return self.turns[next((w for w in workers if w >= self.pointer), workers[0])][0]
+
+    def waiting(self) -> list[Any]:
+        """The in-flight transfers that have no grant yet, by worker."""
+        requests = [*self.queue, *flatten(self.turns.values()), *self.arrivals]
+        inflights = flatten(request.waiting() for request in requests)
+        return sorted(inflights, key=lambda inflight: (inflight.worker, inflight.seq))
+
+
+def make_pools(spec: DeviceSpec) -> list[Pool]:
+    """Read and write pool of each core, or of all: index core * 2 + direction."""
+    dma = spec.dma
+    cores = range(spec.cores) if dma.channel_scope == "per_core" else (-1,)
+    channels = {"read": dma.read_channels, "write": dma.write_channels}
+    return [
+        Pool(kind, core, dma.outstanding, dma.arbitration, [0] * channels[kind])
+        for core in cores
+        for kind in DIRECTIONS
+    ]

@@ -1,0 +1,317 @@
+"""The DMA engine: pools of channels, credits, memory ports, and arbitration at the end of the tick.
+
+Rules (docs/simulation.md tells them at length):
+- A request arrives with the key (arrival, worker, sequence). Everything of one tick arrives before any grant.
+- At the end of a tick, while a pool has a request, an idle channel and a credit: of the heads of such pools, the
+  one with the smallest key is granted, on the lowest idle channel.
+- Data starts at P = max(port free, G + s) and the port is reserved until P + m, in grant order. Data ends at
+  E = P + c, when the channel is idle again. The worker sees it at C = E + l, when the credit is back.
+- c >= 1, so a grant can cause nothing in its own tick. That is what makes a recurrence over the same rules exact.
+
+A transfer that faults keeps its ticks; it moves nothing from the faulting descriptor on.
+
+Three occasions of the clock serve a transfer: its completion at C, the tick at whose end it is granted (see `arbiter`),
+and for partial granules the ends of their segments. All stand in SimPy's queue; no process waits for any of them. Reads
+that are asked for together share their occasions where they can (see `group`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import attrs
+from simpy import Environment
+
+from tessbed.sim.dma.arbiter import Arbiter
+from tessbed.sim.dma.channel_pool import Pool, make_pools
+from tessbed.sim.dma.inflight import AT_ARRIVAL, InFlightTransfer, between, early, record_of
+from tessbed.sim.dma.read_batch import batch_of
+from tessbed.sim.dma.transfer_stream import Port, TransferStream
+from tessbed.sim.dma.wait_state import WaitState
+from tessbed.sim.errors import DeviceFault, HazardError, MemoryFault
+from tessbed.sim.events import event_queue
+from tessbed.sim.events.event_queue import Alarm, Calls
+from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
+from tessbed.sim.stats import TransferRecord
+from tessbed.sim.transfer.cost import CostTable, TransferCost, cost_table
+from tessbed.sim.transfer.descriptor import Descriptor
+from tessbed.sim.transfer.memory import DeviceMemory
+from tessbed.sim.transfer.movement import Movement, connect, fit, locate, perform
+
+
+@attrs.define(eq=False)
+class Dma:
+    """The engine of one job, from its launch at tick `origin` on; all ticks inside are absolute.
+
+    `inject` maps (worker, sequence) to "dma_error" (the transfer faults), "stall" (it never ends)
+    or "worker_died" (the worker dies as it asks for it); `on_strike` gets (kind, worker, sequence) of each
+    that strikes. Without `moves` no byte moves and every tick stays.
+
+    `ahead` says that a request may be made before its arrival: nothing can happen to it until then. `arbitrate` grants
+    what has been requested as soon as it is certain what else there is; its caller waits before it asks for more.
+    """
+
+    env: Environment
+    spec: DeviceSpec
+    memory: DeviceMemory
+    seed: int
+    origin: int
+    inject: Mapping[tuple[int, int], str]
+    tracing: bool
+    moves: bool = True
+    on_strike: Callable[[str, int, int], None] = lambda kind, worker, seq: None
+    costs: CostTable = attrs.field(init=False)
+    pools: list[Pool] = attrs.field(init=False)
+    ports: list[Port] = attrs.field(init=False)
+    streams: dict[tuple[int, str], TransferStream] = attrs.field(factory=dict, init=False)
+    trace: list[TransferRecord] = attrs.field(factory=list, init=False)
+    _arbiter: Arbiter = attrs.field(init=False)
+    ahead: bool = attrs.field(init=False)
+    arbitrate: Callable[[], None] = attrs.field(init=False)
+    _plain: bool = attrs.field(init=False)
+    _halted: bool = attrs.field(default=False, init=False)
+    _on_done: Calls = attrs.field(init=False)
+    _on_segment_start: Calls = attrs.field(init=False)
+    _on_segment_end: Calls = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.costs = cost_table(self.spec)
+        self.pools = make_pools(self.spec)
+        self.ports = [Port(name) for name in (DIRECTIONS if self.spec.memory.split_port else ("memory",))]
+        self._plain = not self.inject and (not self.moves or self.spec.data_movement == "at_completion")
+        issue_ticks = self.spec.dma.issue_ticks
+        self._on_done = (self._complete,)
+        self._arbiter = Arbiter(
+            self.env, self.pools, issue_ticks, self.inject, self._on_done, self._schedule, self._stalls
+        )
+        self.ahead = self._plain and self.spec.dma.arbitration == "fifo"
+        self.arbitrate = self._arbiter.look_ahead if self.ahead else self.arbitrate_at_end
+        self._on_segment_start, self._on_segment_end = (self._segment_starts,), (self._segment_ends,)
+
+    def stream(self, wait_state: WaitState, kind: str) -> TransferStream:
+        """The stream of a worker's transfers of one kind."""
+        worker = wait_state.worker
+        core = worker % self.spec.cores if self.spec.dma.channel_scope == "per_core" else 0
+        direction = DIRECTIONS.index(kind)
+        pool, port = self.pools[core * len(DIRECTIONS) + direction], self.ports[direction % len(self.ports)]
+        memory = self.spec.memory
+        latency = memory.read_latency_ticks if kind == "read" else memory.write_latency_ticks
+        stream = TransferStream(self.env, wait_state, kind, pool, port, latency, self.origin, self.moves)
+        self.streams[worker, kind] = stream
+        return stream
+
+    def read(self, stream: TransferStream, seq: int, descriptors: Sequence[Descriptor], arrival: int) -> None:
+        """Request gather reads, numbered from `seq` on, that arrive at `arrival`; no grant comes before `arbitrate`.
+
+        Raises DeviceFault when the worker dies of one.
+        """
+        if self._halted:
+            return
+        mapping = self.memory.latest(write=False) if self.ahead and not self.tracing and len(descriptors) > 1 else None
+        group = mapping and batch_of(stream, seq, arrival, descriptors, self.costs, mapping)
+        if group:
+            stream.requests += group.transfers
+            stream.flying[seq] = group
+            stream.pool.join(group)
+            return
+        for at, descriptor in enumerate(descriptors, seq):
+            self._request(stream, at, arrival, self.costs.read(descriptor), (descriptor,))
+
+    def write(self, stream: TransferStream, seq: int, chain: tuple[Descriptor, ...], arrival: int) -> None:
+        """Request a drain chain that arrives at `arrival`; raises DeviceFault when the worker dies of it."""
+        if self._halted:
+            return
+        costs = self.costs
+        self._request(stream, seq, arrival, costs.drain(chain[0]) if len(chain) == 1 else costs.chain(chain), chain)
+
+    def arbitrate_at_end(self) -> None:
+        """Grant what has been requested at the end of the tick: the caller may ask for more before that."""
+        self._arbiter.at_end_of(event_queue.now(self.env))
+
+    def waiting(self) -> list[InFlightTransfer]:
+        """Requests without a grant, by pool, then those that stalled."""
+        return [inflight for pool in self.pools for inflight in pool.waiting()] + self.stalled
+
+    @property
+    def stalled(self) -> list[InFlightTransfer]:
+        """Transfers that never end."""
+        return self._arbiter.stalled
+
+    def book(self) -> None:
+        """Bring every stream's account up to date."""
+        for stream in self.streams.values():
+            stream.settle(event_queue.now(self.env))
+
+    def halt(self) -> None:
+        """Stop for good: no further effect of any transfer."""
+        self._halted = self._arbiter.halted = True
+        for stream in self.streams.values():
+            stream.halted = True
+
+    def look_up_again(self) -> None:
+        """The mappings have changed: look up what arrives from this tick on, whatever was known of it before."""
+        now = event_queue.now(self.env)
+        for stream in () if self._halted else self.streams.values():
+            for request in stream.flying.values():
+                if request.arrival >= now and request.stream is stream:
+                    if isinstance(request, InFlightTransfer):
+                        self._look_up_again(request)
+                    else:
+                        request.look_up_again(self.memory)
+
+    def _request(
+        self, stream: TransferStream, seq: int, tick: int, cost: TransferCost, descriptors: tuple[Descriptor, ...]
+    ) -> None:
+        plain = self._plain and not (self.moves and cost.partial_granules)
+        if not plain and self.inject.get((stream.worker, seq)) == "worker_died":
+            self.on_strike("worker_died", stream.worker, seq)
+            raise DeviceFault("worker_died", stream.worker)
+        stream.requests += 1
+        inflight = stream.flying[seq] = InFlightTransfer(stream, seq, stream.requests, tick, cost, descriptors)
+        self._look_up(inflight, stream, descriptors, plain)
+        stream.pool.join(inflight)
+
+    def _look_up(
+        self, inflight: InFlightTransfer, stream: TransferStream, descriptors: tuple[Descriptor, ...], plain: bool
+    ) -> None:
+        """Find out where the bytes of a transfer are, and what is special about it."""
+        mapping = self.memory.latest(stream.write)
+        if not mapping or not fit(mapping, descriptors, stream.scratch.size, stream.write):
+            self._find_places(inflight, plain)
+        elif not plain:
+            array, base = mapping.array, mapping.address
+            inflight.places = [(array, descriptor.address - base) for descriptor in descriptors]
+        elif self.moves:
+            wait_state, write = stream.wait_state, stream.write
+            inflight.places = [connect(mapping, descriptor, wait_state, write) for descriptor in descriptors]
+        if not plain:
+            self._prepare(inflight)
+
+    def _look_up_again(self, inflight: InFlightTransfer) -> None:
+        """Look a transfer up anew; one that is granted keeps its ticks.
+
+        Not so where its data has moved at its arrival or never will, or where no grant comes before its tick.
+        """
+        movement, granted = inflight.movement, inflight.grant >= 0
+        if (movement is not None and movement.sampled_at >= 0) or (granted and not self.ahead):
+            return
+        if self.inject.get((inflight.stream.worker, inflight.seq)) == "dma_error":
+            return
+        inflight.places, inflight.fault, inflight.movement = [], None, None
+        self._look_up(inflight, inflight.stream, inflight.descriptors, movement is None)
+        if granted and movement is not None:
+            self._schedule(inflight)
+            event_queue.post_again(self.env, inflight)
+
+    def _find_places(self, inflight: InFlightTransfer, plain: bool) -> None:
+        """Find the place of each descriptor, or its copy, up to the first that faults."""
+        stream, memory = inflight.stream, self.memory
+        try:
+            for descriptor in inflight.descriptors:
+                place: Any = locate(memory, descriptor, stream.scratch, stream.write)
+                if plain and (mapping := memory.latest(stream.write)):
+                    place = connect(mapping, descriptor, stream.wait_state, stream.write)
+                inflight.places.append(place)
+        except MemoryFault as fault:
+            inflight.fault = DeviceFault(fault.code, fault.address)
+
+    def _prepare(self, inflight: InFlightTransfer) -> None:
+        """What is special about a transfer: an injected fault, or data that moves in several steps."""
+        stream, segments = inflight.stream, inflight.cost.segments
+        if self.inject.get((stream.worker, inflight.seq)) == "dma_error":
+            inflight.places, inflight.fault = [], DeviceFault("dma_error", inflight.descriptors[0].address)
+        if self.moves:
+            moments = early(self.spec.data_movement, self.seed, stream.worker, inflight.seq)
+            partial = [segment.partial_granules > 0 for segment in segments[: len(inflight.places)]]
+            granule = self.spec.write_granule_bytes
+            inflight.movement = Movement(
+                stream.kind, inflight.descriptors, inflight.places, stream.scratch, granule, partial, moments
+            )
+            _depart(inflight.movement, inflight.arrival)
+
+    def _stalls(self, inflight: InFlightTransfer) -> None:
+        self.on_strike("stall", inflight.stream.worker, inflight.seq)
+
+    def _schedule(self, inflight: InFlightTransfer) -> None:
+        """Put the moments between grant and completion on the clock."""
+        movement = inflight.movement
+        assert movement is not None
+        if movement.moments is None:
+            sample_at, deliver_at = between(self.seed, inflight)
+            event_queue.post(self.env, sample_at, event_queue.EFFECT, Alarm((lambda _: self._move(movement.sample),)))
+            event_queue.post(self.env, deliver_at, event_queue.EFFECT, Alarm((lambda _: self._move(movement.deliver),)))
+        self._next_segment(inflight, movement, inflight.start, event_queue.now(self.env))
+
+    def _move(self, step: Callable[[int], None]) -> None:
+        if not self._halted:
+            step(event_queue.now(self.env))
+
+    def _next_segment(self, inflight: InFlightTransfer, movement: Movement, start: int, now: int) -> None:
+        """Go to the start of the first segment from here on that has partial granules, or to completion."""
+        segments, partial = inflight.cost.segments, movement.partial
+        while movement.segment < len(partial) and not partial[movement.segment]:
+            start += segments[movement.segment].data_ticks
+            movement.segment += 1
+        if movement.segment == len(partial):
+            inflight.callbacks = self._on_done
+            event_queue.post(self.env, inflight.done, event_queue.EFFECT, inflight)
+        elif start == now:
+            self._start_segment(inflight, movement, now)
+        else:
+            inflight.callbacks = self._on_segment_start
+            event_queue.post(self.env, start, event_queue.EFFECT, inflight)
+
+    def _segment_starts(self, inflight: InFlightTransfer) -> None:
+        if inflight.movement is not None and not self._halted:
+            self._start_segment(inflight, inflight.movement, event_queue.now(self.env))
+
+    def _start_segment(self, inflight: InFlightTransfer, movement: Movement, now: int) -> None:
+        movement.read_background()
+        inflight.callbacks = self._on_segment_end
+        event_queue.post(
+            self.env, now + inflight.cost.segments[movement.segment].data_ticks, event_queue.EFFECT, inflight
+        )
+
+    def _segment_ends(self, inflight: InFlightTransfer) -> None:
+        movement = inflight.movement
+        if movement is None or self._halted:
+            return
+        now = event_queue.now(self.env)
+        inflight.stream.wait_state.pack_before(now)
+        movement.write_partial()
+        movement.segment += 1
+        self._next_segment(inflight, movement, now, now)
+
+    def _complete(self, inflight: InFlightTransfer) -> None:
+        if self._halted:
+            return
+        stream, movement = inflight.stream, inflight.movement
+        if self.inject and self.inject.get((stream.worker, inflight.seq)) == "dma_error":
+            self.on_strike("dma_error", stream.worker, inflight.seq)
+        if self.moves and stream.wait_state.packing:
+            stream.wait_state.pack_before(inflight.done)
+        if movement is not None:
+            if movement.delivered_at < 0:
+                movement.deliver(inflight.done)
+            _check_moments(inflight, movement)
+            stream.traffic.moved_bytes += movement.moved_bytes
+        elif self.moves:
+            stream.traffic.moved_bytes += perform(inflight.places)
+        if self.tracing:
+            self.trace.append(record_of(inflight, self.origin))
+        stream.land(inflight)
+
+
+def _depart(movement: Movement, tick: int) -> None:
+    """Take the data moments that fall on the arrival."""
+    moments = movement.moments
+    if moments and moments[0] == AT_ARRIVAL:
+        movement.sample(tick)
+    if moments and moments[1] == AT_ARRIVAL:
+        movement.deliver(tick)
+
+
+def _check_moments(inflight: InFlightTransfer, movement: Movement) -> None:
+    """No data before its cause, and none after the completion."""
+    if not inflight.arrival <= movement.sampled_at <= movement.delivered_at <= inflight.done:
+        moments = (inflight.arrival, movement.sampled_at, movement.delivered_at, inflight.done)
+        raise HazardError(f"transfer {inflight.key}: its data moves at {moments}")

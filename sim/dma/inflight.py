@@ -1,0 +1,115 @@
+"""A transfer in flight: who asked, when each of its moments is, and when its data moves.
+
+Arrival a, grant G, data start P, data end E, done C. The data of a gather, and of a drain's full granules, is
+sampled at t1 and delivered at t2, a <= t1 <= t2 <= C, by the policy `data_movement`. Between arrival and grant
+nothing can move, so the `seeded` policy picks a itself or ticks of [G, C].
+"""
+
+from typing import Any, ClassVar
+
+import attrs
+
+from tessbed.sim.dma.transfer_stream import TransferStream
+from tessbed.sim.errors import DeviceFault
+from tessbed.sim.events.event_queue import Calls
+from tessbed.sim.hash_random import draw
+from tessbed.sim.stats import TransferRecord
+from tessbed.sim.transfer.cost import TransferCost
+from tessbed.sim.transfer.descriptor import Descriptor
+from tessbed.sim.transfer.movement import Movement
+
+AT_ARRIVAL, AT_DONE = -1, -2  # moments that are known before their ticks are
+TransferTicks = tuple[int, int]
+ENDPOINTS: tuple[TransferTicks, ...] = ((AT_ARRIVAL, AT_ARRIVAL), (AT_ARRIVAL, AT_DONE), (AT_DONE, AT_DONE))
+FIXED: dict[str, TransferTicks] = {"at_issue": ENDPOINTS[0], "at_completion": ENDPOINTS[2]}
+
+
+@attrs.define(eq=False)
+class InFlightTransfer:
+    """One transfer's run state; ticks are absolute, -1 until known. It is an event of the clock: its next moment.
+
+    `seq` counts all transfers of the worker from 0, `number` those of the direction from 1. `places` has the place of
+    each descriptor that may move, or its copy where one copy at C is all there is to do; else `movement` does more.
+    """
+
+    stream: TransferStream
+    seq: int
+    number: int
+    arrival: int
+    cost: TransferCost
+    descriptors: tuple[Descriptor, ...]
+    places: list[Any] = attrs.field(factory=list, init=False)
+    fault: DeviceFault | None = attrs.field(default=None, init=False)
+    movement: Movement | None = attrs.field(default=None, init=False)
+    grant: int = attrs.field(default=-1, init=False)
+    channel: int = attrs.field(init=False)
+    start: int = attrs.field(init=False)
+    end: int = attrs.field(init=False)
+    done: int = attrs.field(init=False)
+    callbacks: Calls | None = attrs.field(init=False)
+    moved_bytes: ClassVar[int] = 0
+    transfers: ClassVar[int] = 1
+    _ok: ClassVar[bool] = True
+
+    @property
+    def worker(self) -> int:
+        """Whose it is."""
+        return self.stream.worker
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """The order of arrival."""
+        return (self.arrival, self.stream.worker, self.seq)
+
+    def over_by(self, tick: int) -> bool:
+        """Whether it is known that it will be done by `tick`."""
+        return self.grant >= 0 and self.done <= tick
+
+    def landed(self, now: int) -> list[int]:
+        """Nothing of it; see `ReadBatch`."""
+        return []
+
+    def in_flight(self, now: int) -> int:
+        """One transfer."""
+        return 1
+
+    def waiting(self) -> list["InFlightTransfer"]:
+        """Itself; see `ReadBatch`."""
+        return [self]
+
+    @property
+    def withheld_bytes(self) -> int:
+        """What a fault keeps from moving: everything from the faulting descriptor on."""
+        return sum(segment.payload_bytes for segment in self.cost.segments[len(self.places) :])
+
+
+def early(policy: str, seed: int, worker: int, seq: int) -> TransferTicks | None:
+    """(t1, t2) when both are endpoints, as AT_ARRIVAL or AT_DONE; None when they lie between G and C."""
+    if policy != "seeded":
+        return FIXED[policy]
+    chance = draw(seed, worker, seq)
+    return ENDPOINTS[(chance >> 1) % len(ENDPOINTS)] if chance & 1 else None
+
+
+def between(seed: int, inflight: InFlightTransfer) -> TransferTicks:
+    """(t1, t2) drawn from the ticks of [G, C]."""
+    span = inflight.done - inflight.grant + 1
+    picks = [inflight.grant + draw(seed, inflight.worker, inflight.seq, n) % span for n in (1, 2)]
+    return min(picks), max(picks)
+
+
+def record_of(inflight: InFlightTransfer, zero: int) -> TransferRecord:
+    """A finished transfer for the trace; `zero` is the tick of the launch."""
+    return TransferRecord(
+        worker=inflight.worker,
+        seq=inflight.seq,
+        kind=inflight.cost.d,
+        arrival=inflight.arrival - zero,
+        channel=inflight.channel,
+        pool=inflight.stream.pool.name,
+        grant=inflight.grant - zero,
+        start=inflight.start - zero,
+        end=inflight.end - zero,
+        done=inflight.done - zero,
+        payload_bytes=inflight.cost.payload_bytes,
+    )

@@ -1,0 +1,266 @@
+"""A group: plain reads that are asked for together and waited for together, as one thing in the queues.
+
+Nobody looks at one read of such a group by itself, so the group keeps of each only its grant and its C. Where bytes
+move, each read is copied at its own C, in the clock's order; where none moves, the last C is the only event. Reads
+that fault, move early, are traced, or take turns with those of other workers are In-flight transfers instead.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from tessbed.sim.dma.channel_pool import FOREVER
+from tessbed.sim.dma.inflight import InFlightTransfer
+from tessbed.sim.dma.transfer_stream import TransferStream
+from tessbed.sim.errors import DeviceFault, MemoryFault
+from tessbed.sim.events import event_queue
+from tessbed.sim.events.event_queue import Alarm, Calls
+from tessbed.sim.spec.limits import PAGE_BYTES
+from tessbed.sim.transfer.cost import CostTable, TransferCost
+from tessbed.sim.transfer.descriptor import Descriptor
+from tessbed.sim.transfer.memory import DeviceMemory, Mapping
+from tessbed.sim.transfer.movement import Place, locate
+
+
+@attrs.define(eq=False)
+class ReadBatch:
+    """Reads of one stream, numbered from `seq` on among the worker's transfers and from `number` on among the stream's.
+
+    `grants` and `dones` are G and C of those that are granted. `coming` has the C, turn and index of those that are
+    still to be copied in the order of their grants, `left` counts all that are still to be copied. `causes_at` is when
+    the end of the group can cause a request, as far as that is known. All reads are in `mapping`, unless the mappings
+    change before their arrival: then `anew` has the place or the fault of each, and `fault` the one that is met first.
+    """
+
+    stream: TransferStream
+    seq: int
+    number: int
+    arrival: int
+    transfer_costs: list[TransferCost]
+    descriptors: Sequence[Descriptor]
+    mapping: Mapping
+    transfers: int
+    left: int = attrs.field(init=False)
+    grants: list[int] = attrs.field(factory=list, init=False)
+    dones: list[int] = attrs.field(factory=list, init=False)
+    coming: deque[tuple[int, int, int]] = attrs.field(factory=deque, init=False)
+    callbacks: Calls | None = attrs.field(init=False)
+    moved_bytes: int = attrs.field(default=0, init=False)
+    causes_at: int = attrs.field(default=FOREVER, init=False)
+    _last: int = attrs.field(default=-1, init=False)
+    _turn: int = attrs.field(default=-1, init=False)
+    anew: "Lookup | None" = attrs.field(default=None, init=False)
+    fault: DeviceFault | None = attrs.field(default=None, init=False)
+    _ok: ClassVar[bool] = True
+
+    def __attrs_post_init__(self) -> None:
+        self.left = self.transfers
+
+    @property
+    def worker(self) -> int:
+        """Whose it is."""
+        return self.stream.worker
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """The order of arrival of the read that is to be granted next."""
+        return (self.arrival, self.stream.worker, self.seq + len(self.grants))
+
+    def withheld_bytes(self, indices: Iterable[int]) -> int:
+        """What faults keep from moving, of the reads with these indices."""
+        faults = self.anew.faults if self.anew is not None else {}
+        return sum(self.transfer_costs[index].payload_bytes for index in indices if index in faults)
+
+    def look_up_again(self, memory: DeviceMemory) -> None:
+        """The mappings have changed before the reads arrive: find the place of each anew."""
+        self.anew = lookup = look_up_mapping(memory, self.descriptors, self.stream.scratch)
+        self._expect_faults(lookup, 0)
+
+    def waiting(self) -> list[InFlightTransfer]:
+        """The reads that have no grant."""
+        rest = range(len(self.grants), len(self.transfer_costs))
+        stream, number = self.stream, self.number
+        return [
+            InFlightTransfer(
+                stream, self.seq + i, number + i, self.arrival, self.transfer_costs[i], (self.descriptors[i],)
+            )
+            for i in rest
+        ]
+
+    def over_by(self, tick: int) -> bool:
+        """Whether it is known that all will be done by `tick`."""
+        return len(self.dones) == self.transfers and self._last <= tick
+
+    def landed(self, now: int) -> list[int]:
+        """The indices of the reads that are done."""
+        return [index for index, done in enumerate(self.dones) if done <= now]
+
+    def in_flight(self, now: int) -> int:
+        """How many reads are not done."""
+        return len(self.transfer_costs) - len(self.landed(now))
+
+    def granted(self, first: int, issue_ticks: int) -> None:
+        """All from index `first` on have just been granted: put what that causes on the clock."""
+        dones, moves = self.dones, self.stream.moves
+        last = max(dones[first:] if first else dones)
+        if moves:
+            self._expect(first)
+        elif last >= self._last:
+            self._turn = event_queue.reserve_sequence(self.stream.env)
+        if last > self._last:
+            self._last = last
+        if self.anew is not None:
+            self._expect_faults(self.anew, first)
+        if len(dones) == self.transfers:
+            self.causes_at = self._last + issue_ticks
+            if not moves:
+                self._stand(self._last, self._turn)
+
+    def fall_due(self) -> None:
+        """It is the C of one read, or of the last."""
+        if self.stream.halted:
+            return
+        if self.stream.moves:
+            self._copy_coming()
+        else:
+            self.left = 0
+        if not self.left:
+            self.stream.land_group(self)
+
+    def _expect(self, first: int) -> None:
+        env, coming, stands = self.stream.env, self.coming, bool(self.coming)
+        for index in range(first, len(self.dones)):
+            done, turn = self.dones[index], event_queue.reserve_sequence(env)
+            if coming and done < coming[-1][0]:
+                event_queue.post_reserved(env, done, turn, Alarm((lambda _, index=index: self._overtake(index),)))
+            else:
+                coming.append((done, turn, index))
+        if not stands:
+            self._stand(*coming[0][:2])
+
+    def _expect_faults(self, lookup: "Lookup", first: int) -> None:
+        """All from index `first` on may have just been granted: find out which fault is met first.
+
+        Where no byte moves, each is met on the clock; else when its copy is due.
+        """
+        dones = self.dones
+        self.fault = min(
+            lookup.faults.items(), key=lambda item: dones[item[0]] if item[0] < len(dones) else FOREVER, default=NONE
+        )[1]
+        for index in () if self.stream.moves else lookup.faults:
+            if first <= index < len(dones):
+                alarm = Alarm((lambda _, index=index: self._meet_fault(index),))
+                event_queue.post(self.stream.env, dones[index], event_queue.EFFECT, alarm)
+
+    def _meet_fault(self, index: int) -> None:
+        """A read is done that perhaps has a fault."""
+        wait_state = self.stream.wait_state
+        if self.anew is not None and wait_state.fault is None and not self.stream.halted:
+            wait_state.fault = self.anew.faults.get(index)
+
+    def _stand(self, tick: int, turn: int) -> None:
+        self.callbacks = FALL_DUE
+        event_queue.post_reserved(self.stream.env, tick, turn, self)
+
+    def _copy_coming(self) -> None:
+        """Copy what is due, and what would be next to happen anyhow but for the last: its tick is the worker's."""
+        env, coming, packing = self.stream.env, self.coming, self.stream.wait_state.packing
+        while True:
+            done, _, index = coming.popleft()
+            if packing:
+                self.stream.wait_state.pack_before(done)
+            self._copy(index)
+            self.left -= 1
+            if not coming:
+                return
+            done, turn, _ = coming[0]
+            if self.left == 1 or not event_queue.is_first(env, done, turn):
+                self._stand(done, turn)
+                return
+
+    def _overtake(self, index: int) -> None:
+        """A read is done before one that was granted before it."""
+        if self.stream.halted:
+            return
+        self.stream.wait_state.pack_before(self.dones[index])
+        self._copy(index)
+        self.left -= 1
+        if not self.left:
+            self.stream.land_group(self)
+
+    def _copy(self, index: int) -> None:
+        if self.anew is not None:
+            self._copy_from(self.anew.places.get(index), index)
+            return
+        address, low, rows, row_bytes, pitch, scratch_pitch = self.descriptors[index]
+        mapping, stream = self.mapping, self.stream
+        offset = address - mapping.address
+        size = rows * row_bytes
+        self.moved_bytes += size
+        if rows == 1 or pitch == row_bytes == scratch_pitch:
+            stream.wait_state.view[low : low + size] = mapping.view[offset : offset + size]
+        else:
+            shape = rows, row_bytes
+            source = np.ndarray(shape, np.uint8, mapping.array, offset, (pitch, 1))
+            np.ndarray(shape, np.uint8, stream.scratch, low, (scratch_pitch, 1))[...] = source
+
+    def _copy_from(self, place: Place | None, index: int) -> None:
+        """Copy a read that was looked up again; without a place it has a fault."""
+        if place is None:
+            self._meet_fault(index)
+            return
+        _, low, rows, row_bytes, pitch, scratch_pitch = self.descriptors[index]
+        source = np.ndarray((rows, row_bytes), np.uint8, *place, (pitch, 1))
+        np.ndarray((rows, row_bytes), np.uint8, self.stream.scratch, low, (scratch_pitch, 1))[...] = source
+        self.moved_bytes += rows * row_bytes
+
+
+FALL_DUE: Calls = (ReadBatch.fall_due,)
+NONE: tuple[int, None] = (-1, None)
+
+
+@attrs.frozen
+class Lookup:
+    """The places and the faults of reads, by their indices."""
+
+    places: dict[int, Place]
+    faults: dict[int, DeviceFault]
+
+
+def look_up_mapping(memory: DeviceMemory, descriptors: Sequence[Descriptor], scratch: np.ndarray) -> Lookup:
+    """The place of each read, or its fault."""
+    lookup = Lookup({}, {})
+    for index, descriptor in enumerate(descriptors):
+        try:
+            lookup.places[index] = locate(memory, descriptor, scratch, False)
+        except MemoryFault as fault:
+            lookup.faults[index] = DeviceFault(fault.code, fault.address)
+    return lookup
+
+
+def batch_of(
+    stream: TransferStream,
+    seq: int,
+    arrival: int,
+    descriptors: Sequence[Descriptor],
+    costs: CostTable,
+    mapping: Mapping,
+) -> ReadBatch | None:
+    """The group of these reads; None where one of them is not plain: it leaves the mapping or misuses the scratch."""
+    known, room, transfer_costs = costs.reads, stream.scratch.size, []
+    base, end = mapping.address, mapping.end
+    for descriptor in descriptors:
+        address, low, rows, row_bytes, pitch, scratch_pitch = descriptor
+        cost = known.get((address % PAGE_BYTES, rows, row_bytes, pitch, scratch_pitch))
+        transfer_costs.append(costs.read(descriptor) if cost is None else cost)
+        steps = rows - 1
+        if address < base or address + steps * pitch + row_bytes > end:
+            return None
+        if low < 0 or low + steps * scratch_pitch + row_bytes > room or (steps and scratch_pitch < row_bytes):
+            return None
+    return ReadBatch(
+        stream, seq, stream.requests + 1, arrival, transfer_costs, descriptors, mapping, len(transfer_costs)
+    )

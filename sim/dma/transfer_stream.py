@@ -1,0 +1,149 @@
+"""A stream: one worker's transfers of one direction; where they queue, and the account of those that have landed.
+
+Times are summed in batches, and so is what the transfer costs count, once for all transfers of one transfer cost.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from operator import mul
+from typing import Any
+
+import attrs
+import numpy as np
+from simpy import Environment
+
+from tessbed.sim.dma.channel_pool import Pool
+from tessbed.sim.dma.wait_state import WaitState
+from tessbed.sim.errors import HazardError
+from tessbed.sim.stats import WORD, Digest, Traffic
+from tessbed.sim.transfer.cost import TransferCost
+
+BATCH = 1024
+
+
+@attrs.define(eq=False)
+class Port:
+    """A memory port, reserved until `free`; busy while reserved."""
+
+    name: str
+    free: int = 0
+    busy_ticks: int = 0
+
+
+@attrs.define(eq=False)
+class TransferStream:
+    """`latency` is from data end to done, the same for all. `moves` is False where ticks are counted and no byte moves.
+
+    `zero` is the tick of the launch; the sums are of absolute ticks. `halted` stops every further effect for good.
+    """
+
+    env: Environment
+    wait_state: WaitState
+    kind: str
+    pool: Pool
+    port: Port
+    latency: int
+    zero: int
+    moves: bool
+    worker: int = attrs.field(init=False)
+    scratch: np.ndarray = attrs.field(init=False)
+    flying: dict[int, Any] = attrs.field(init=False)
+    awaited: set[int] = attrs.field(init=False)
+    write: bool = attrs.field(init=False)
+    halted: bool = attrs.field(default=False, init=False)
+    requests: int = attrs.field(default=0, init=False)
+    landed: int = attrs.field(default=0, init=False)
+    traffic: Traffic = attrs.field(factory=Traffic, init=False)
+    _sum_grant: int = attrs.field(default=0, init=False)
+    _sum_done: int = attrs.field(default=0, init=False)
+    _weighted_done: int = attrs.field(default=0, init=False)
+    _single: list[tuple[int, int, int, TransferCost]] = attrs.field(factory=list, init=False)
+    _transfer_costs: list[TransferCost] = attrs.field(factory=list, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        wait_state = self.wait_state
+        self.worker, self.scratch, self.write = wait_state.worker, wait_state.scratch, self.kind == "write"
+        self.flying, self.awaited = wait_state.flying, wait_state.awaited
+
+    def land(self, inflight: Any) -> None:
+        """A transfer is done."""
+        grant, done = inflight.grant, inflight.done
+        if not inflight.arrival <= grant <= inflight.start < inflight.end <= done:
+            raise HazardError(f"transfer {inflight.key}: an effect before its cause")
+        del self.flying[inflight.seq]
+        self._single.append((inflight.number, grant, done, inflight.cost))
+        if inflight.fault is not None and self.moves:
+            self.traffic.due_bytes -= inflight.withheld_bytes
+        if len(self._single) >= BATCH:
+            self.book()
+        self.wait_state.landed(inflight)
+
+    def land_group(self, group: Any) -> None:
+        """A group is done as a whole."""
+        del self.flying[group.seq]
+        numbers = range(group.number, group.number + group.transfers)
+        self._add(numbers, group.grants, group.dones, group.transfer_costs)
+        self.traffic.moved_bytes += group.moved_bytes
+        if group.fault is not None and self.moves:
+            self.traffic.due_bytes -= group.withheld_bytes(range(group.transfers))
+        self.wait_state.landed(group)
+
+    def settle(self, now: int) -> None:
+        """The job ends at `now`: of a group that is still under way, account for the reads that are done."""
+        for group in self.flying.values():
+            if group.stream is self:
+                landed = group.landed(now)
+                for i in landed:
+                    self._add([group.number + i], [group.grants[i]], [group.dones[i]], [group.transfer_costs[i]])
+                if landed and self.moves:
+                    self.traffic.due_bytes -= group.withheld_bytes(landed)
+                self.traffic.moved_bytes += group.moved_bytes
+        self.book()
+
+    def book(self) -> None:
+        """Bring the sums, `traffic` and the port up to date."""
+        if self._single:
+            numbers, grants, dones, transfer_costs = zip(*self._single, strict=True)
+            self._single.clear()
+            self._add(numbers, grants, dones, transfer_costs)
+        traffic, transfer_costs = self.traffic, {id(cost): cost for cost in self._transfer_costs}
+        for number, transfers in Counter(map(id, self._transfer_costs)).items():
+            cost = transfer_costs[number]
+            self.port.busy_ticks += transfers * cost.m
+            traffic.transfers += transfers
+            traffic.descriptors += transfers * len(cost.segments)
+            traffic.payload_bytes += transfers * cost.payload_bytes
+            traffic.port_bytes += transfers * cost.port_bytes
+            traffic.bursts += transfers * cost.bursts
+            traffic.pages += transfers * cost.pages
+            traffic.rmw_granules += transfers * cost.partial_granules
+            traffic.due_bytes += transfers * cost.payload_bytes if self.moves else 0
+        self._transfer_costs.clear()
+
+    def _add(
+        self,
+        numbers: Sequence[int],
+        grants: Sequence[int],
+        dones: Sequence[int],
+        transfer_costs: Sequence[TransferCost],
+    ) -> None:
+        """Account for transfers that are done."""
+        self.landed += len(numbers)
+        self._sum_grant += sum(grants)
+        self._sum_done += sum(dones)
+        self._weighted_done += sum(map(mul, numbers, dones)) - self.zero * sum(numbers)
+        self._transfer_costs += transfer_costs
+        if len(self._transfer_costs) >= BATCH:
+            self.book()
+
+    @property
+    def busy_ticks(self) -> int:
+        """Channel ticks, from grant to data end."""
+        return self._sum_done - self.latency * self.landed - self._sum_grant
+
+    @property
+    def digest(self) -> Digest:
+        """The times of the landed, from the launch."""
+        start, done = self.zero * self.landed, self._sum_done - self.zero * self.landed
+        sums = (self._sum_grant - start, done - self.latency * self.landed, done)
+        return Digest(self.landed, *sums, self._weighted_done & WORD)

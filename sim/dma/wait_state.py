@@ -1,0 +1,59 @@
+"""A wait state: a worker as its transfers see it, who land in its scratch and wake it."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+from simpy import Environment, Event
+
+from tessbed.sim.errors import DeviceFault
+from tessbed.sim.events import event_queue
+
+
+@attrs.define(eq=False)
+class WaitState:
+    """The scratch of a worker, and the `wake-up event` that it waits for. `view` is of the scratch.
+
+    `flying` has what is not done, by its first sequence: Transfers and read batches. The worker waits for `awaited`,
+    sequences. `packing` are computations that have a tick and still have to act. `fault` is the first that landed.
+    """
+
+    env: Environment
+    worker: int
+    scratch: np.ndarray
+    wakeup: Event = attrs.field(init=False)
+    view: memoryview = attrs.field(init=False)
+    flying: dict[int, Any] = attrs.field(factory=dict, init=False)
+    awaited: set[int] = attrs.field(factory=set, init=False)
+    packing: deque[tuple[int, Callable[[], None]]] = attrs.field(factory=deque, init=False)
+    fault: DeviceFault | None = attrs.field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.wakeup, self.view = event_queue.wakeup_event(self.env), self.scratch.data
+
+    @property
+    def in_flight(self) -> int:
+        """Transfers that are not done."""
+        now = event_queue.now(self.env)
+        return sum(inflight.in_flight(now) for inflight in self.flying.values())
+
+    def pack_before(self, tick: int) -> None:
+        """Let the computations act that end before `tick`: something looks at the scratch then."""
+        packing = self.packing
+        while packing and packing[0][0] < tick:
+            packing.popleft()[1]()
+
+    def landed(self, inflight: Any) -> None:
+        """An InFlightTransfer or ReadBatch is done: note its fault, and wake the worker if it was the last awaited."""
+        if inflight.fault is not None and self.fault is None:
+            self.fault = inflight.fault
+        awaited, first = self.awaited, inflight.seq
+        if first in awaited:
+            if inflight.transfers == 1:
+                awaited.remove(first)
+            else:
+                awaited.difference_update(range(first, first + inflight.transfers))
+            if not awaited:
+                event_queue.wake(self.env, self.wakeup)

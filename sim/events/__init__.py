@@ -1,0 +1,1 @@
+"""The event queue that the event engine runs on, and what it says when nothing can happen any more."""

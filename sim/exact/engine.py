@@ -1,0 +1,78 @@
+"""Exact: the ticks of a launch without events and without bytes, equal to the event engine's on every statistic.
+
+The recurrence is there twice, in Python (recurrence.py, period_skip.py) and in C (native.py), and gives the same
+numbers. `TESSBED_EXACT=python` or `=native` asks for one and gets it or is refused; without it, C runs where it was
+built. A launch whose ticks could leave 62 bits is always Python's.
+"""
+
+import os
+
+from tessbed.sim.errors import EngineError
+from tessbed.sim.exact import native, period_skip
+from tessbed.sim.exact.program import Counted, LaunchProgram, Sums, Tally, Timing
+from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
+from tessbed.sim.stats import STALLS, WORD, Digest, PoolStats, PortStats, WorkerStats
+
+VARIABLE = "TESSBED_EXACT"
+FORMS = ("native", "python")
+
+
+def simulate(spec: DeviceSpec, program: LaunchProgram, *, trace: bool = False) -> Timing:
+    """The timing of a launch of one worker at least, on a device of that spec; `trace` keeps every transfer."""
+    counted = native.count_in_c(spec, program, tracing=trace) if chosen_form() == "native" else None
+    counted = counted or period_skip.count_in_python(spec, program, tracing=trace)
+    return Timing(
+        device_ticks=max(tally.finish for tally in counted.tallies),
+        workers=tuple(_worker(number, tally) for number, tally in enumerate(counted.tallies)),
+        pools=tuple(_pool(spec, counted, number) for number in range(len(counted.peaks))),
+        ports=tuple(map(PortStats, DIRECTIONS if spec.memory.split_port else ("memory",), counted.port_busy)),
+        digests=_digests(spec, counted),
+        trace=counted.moments,
+    )
+
+
+def chosen_form() -> str:
+    """The form that counts the next launch. Raises EngineError for one that is unknown or was not built."""
+    asked = os.environ.get(VARIABLE, "")
+    if not asked:
+        return "python" if native.missing else "native"
+    if asked not in FORMS:
+        raise EngineError(f"{VARIABLE}: got {asked!r}, wanted python or native, or no value at all")
+    if asked == "native" and native.missing:
+        raise EngineError(
+            f"{VARIABLE}: got native, but the extension is not there ({native.missing}); "
+            "install with a C compiler, or ask for python"
+        )
+    return asked
+
+
+def _worker(number: int, tally: Tally) -> WorkerStats:
+    return WorkerStats(number, tally.start, tally.finish, dict(zip(STALLS, tally.stalls, strict=True)))
+
+
+def _pool(spec: DeviceSpec, counted: Counted, number: int) -> PoolStats:
+    per_core = spec.dma.channel_scope == "per_core"
+    core, kind = divmod(number, len(DIRECTIONS))
+    mine = [tally.sums[kind] for tally in (counted.tallies[core :: spec.cores] if per_core else counted.tallies)]
+    channels = (spec.dma.read_channels, spec.dma.write_channels)[kind]
+    busy = sum(sums.ends - sums.grants for sums in mine)
+    grants = sum(sums.transfers for sums in mine)
+    peak = counted.peaks[number]
+    return PoolStats(DIRECTIONS[kind], core if per_core else -1, channels, spec.dma.outstanding, grants, busy, peak)
+
+
+def _digests(spec: DeviceSpec, counted: Counted) -> dict[tuple[int, str], Digest]:
+    latencies = spec.memory.read_latency_ticks, spec.memory.write_latency_ticks
+    return {
+        (worker, kind): _digest(sums, latency)
+        for worker, tally in enumerate(counted.tallies)
+        for kind, sums, latency in zip(DIRECTIONS, tally.sums, latencies, strict=True)
+        if sums.transfers
+    }
+
+
+def _digest(sums: Sums, latency: int) -> Digest:
+    """C is E plus a constant, so its sums follow."""
+    n = sums.transfers
+    weighted = sums.weighted + latency * n * (n + 1) // 2
+    return Digest(n, sums.grants, sums.ends, sums.ends + n * latency, weighted & WORD)

@@ -1,0 +1,116 @@
+"""Timing: what the exact engine takes and gives, the workers' timed bands and the time part of a job's statistics."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
+from typing import NamedTuple
+
+import attrs
+
+from tessbed.sim.stats import Digest, PoolStats, PortStats, WorkerStats
+
+
+class Cost(NamedTuple):
+    """A transfer's channel ticks before the data, port ticks and data ticks; latency belongs to the direction."""
+
+    s: int
+    m: int
+    c: int
+
+
+class TimedBand(NamedTuple):
+    """A band's wait groups, its ticks of compute, whether its drain waits for all earlier ones, and its drain.
+
+    The drain is one transfer of `descriptors`, each of which the worker issues.
+    """
+
+    groups: tuple[tuple[Cost, ...], ...]
+    ticks: int
+    ordered: bool
+    chain: tuple[Cost]
+    descriptors: int
+
+
+class BandRun(NamedTuple):
+    """Bands, as indices into a Program's table, that a worker goes through `times` times, once at least."""
+
+    bands: Sequence[int]
+    times: int = 1
+
+
+def unrolled(runs: Iterable[BandRun]) -> Iterator[int]:
+    """The bands that a worker takes, one after the other."""
+    return chain.from_iterable(chain.from_iterable(repeat(run.bands, run.times)) for run in runs)
+
+
+@attrs.frozen
+class LaunchProgram:
+    """What a launch does: the different bands, and of each worker the runs that it takes one after the other."""
+
+    bands: tuple[TimedBand, ...]
+    workers: tuple[tuple[BandRun, ...], ...]
+
+    @classmethod
+    def of(cls, workers: Iterable[Iterable[TimedBand]]) -> "LaunchProgram":
+        """The program of workers that take these bands, each once; equal bands are kept once."""
+        table: dict[TimedBand, int] = {}
+        runs = tuple((BandRun(tuple(table.setdefault(band, len(table)) for band in bands)),) for bands in workers)
+        return cls(tuple(table), runs)
+
+
+class TransferTimes(NamedTuple):
+    """One transfer: who asked when, its pool, and its G, P, E, C."""
+
+    worker: int
+    seq: int
+    arrival: int
+    pool: int
+    grant: int
+    start: int
+    end: int
+    done: int
+
+
+@attrs.define
+class Sums:
+    """Of the transfers of one (worker, direction): number, sums of G and E, and of i * E mod 2**64, i from 1."""
+
+    transfers: int = 0
+    grants: int = 0
+    ends: int = 0
+    weighted: int = 0
+
+
+@attrs.frozen
+class Tally:
+    """A worker: first and last tick, ticks by the reasons of STALLS, and the sums of its reads and its drains."""
+
+    start: int
+    finish: int
+    stalls: tuple[int, ...]
+    sums: tuple[Sums, Sums]
+
+
+@attrs.frozen
+class Counted:
+    """What the recurrence counts: of workers, of pools the most transfers in flight, of ports the ticks busy.
+
+    `jumped` is how many periods were counted without being walked; the moments are in order of grants.
+    """
+
+    tallies: tuple[Tally, ...]
+    peaks: tuple[int, ...]
+    port_busy: tuple[int, ...]
+    moments: tuple[TransferTimes, ...]
+    jumped: int
+
+
+@attrs.frozen
+class Timing:
+    """The time part of a JobStats, equal to that of the event engine; `trace` is in order of grants, if asked for."""
+
+    device_ticks: int
+    workers: tuple[WorkerStats, ...]
+    pools: tuple[PoolStats, ...]
+    ports: tuple[PortStats, ...]
+    digests: dict[tuple[int, str], Digest]
+    trace: tuple[TransferTimes, ...] = ()

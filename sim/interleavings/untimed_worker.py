@@ -1,0 +1,128 @@
+"""Untimed: what the body of a firmware worker sees where nothing has a duration; the same face as WorkerContext.
+
+Every wait is a place where other threads may go on, and so is the start of each computation. Issuing is not: a transfer
+that has just been asked for may begin at any action afterwards anyhow.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import attrs
+import numpy as np
+
+from tessbed.sim.checkers.scratch_hazards import Packing, Staging
+from tessbed.sim.errors import HazardError
+from tessbed.sim.interleavings.actions import EVERYTHING, ByteAccess, ByteAccesses, Transfer
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.transfer.descriptor import Descriptor
+
+Begin = Callable[["UntimedWorker", int, str, tuple[Descriptor, ...]], Transfer]
+
+
+class Pause(NamedTuple):
+    """A core goes on when these transfers are over; what it then does touches these bytes."""
+
+    transfers: Sequence[Transfer] = ()
+    touches: ByteAccesses = ()
+
+
+Steps = Generator[Pause, None, None]
+
+
+@attrs.define(eq=False)
+class UntimedWorker:
+    """One logical worker; see `WorkerContext` for what each method means."""
+
+    worker: int
+    workers: int
+    spec: DeviceSpec
+    scratch: np.ndarray
+    counts: dict[str, int]
+    staging: Staging | None
+    _begin: Begin
+    _flying: dict[int, Transfer] = attrs.field(factory=dict, init=False)
+    _slots: dict[int, int] = attrs.field(factory=dict, init=False)
+    _seq: int = attrs.field(default=0, init=False)
+
+    @property
+    def core(self) -> int:
+        """The logical core that it runs on."""
+        return self.worker % self.spec.cores
+
+    def gather(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
+        """Read one wait group and wait for it."""
+        yield from self._wait(self._read(descriptors, oversized))
+
+    def prefetch(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
+        """Read one wait group, and go on."""
+        self._read(descriptors, oversized)
+        yield from ()
+
+    def wait_slot(self, slot: int) -> Steps:
+        """Wait for the earlier drain of `slot`."""
+        yield from self._wait([self._slots[slot]] if slot in self._slots else [])
+
+    def compute(self, ticks: int, action: Callable[[], None]) -> Steps:
+        """Act, as an action of its own."""
+        if self.staging:
+            self.staging.pack(action)
+        yield Pause((), self._packing(action))
+        action()
+
+    def drain(self, slot: int, descriptors: Sequence[Descriptor]) -> Steps:
+        """Issue the chain that empties `slot`, and go on."""
+        chain = tuple(descriptors)
+        if self.staging:
+            self.staging.drain(self._seq, slot, chain)
+        self._slots[slot] = self._seq
+        self._ask("write", chain)
+        yield from ()
+
+    def pack(
+        self, slot: int, ticks: int, action: Callable[[], None], descriptors: Sequence[Descriptor], *, ordered: bool
+    ) -> Steps:
+        """Wait for `slot`, compute, and drain it, after all earlier drains if `ordered`."""
+        yield from self.wait_slot(slot)
+        yield from self.compute(ticks, action)
+        if ordered:
+            yield from self.wait_drains("order")
+        yield from self.drain(slot, descriptors)
+
+    def wait_drains(self, reason: str = "end") -> Steps:
+        """Wait for everything that was issued."""
+        yield from self._wait(list(self._flying))
+
+    def count(self, name: str, n: int = 1) -> None:
+        """Add `n` to one of the firmware's statistics."""
+        self.counts[name] = self.counts.get(name, 0) + n
+
+    def _read(self, group: Sequence[Descriptor], oversized: bool) -> range:
+        limit = self.spec.dma.wait_group
+        if not 1 <= len(group) <= limit:
+            raise HazardError(f"worker {self.worker}: a wait group of {len(group)}, wanted 1 to {limit}")
+        if self.staging:
+            if oversized:
+                self.staging.check_oversized(len(group))
+            self.staging.gather(self._seq, group)
+        first = self._seq
+        for descriptor in group:
+            self._ask("read", (descriptor,))
+        return range(first, self._seq)
+
+    def _ask(self, kind: str, chain: tuple[Descriptor, ...]) -> None:
+        self._flying[self._seq] = self._begin(self, self._seq, kind, chain)
+        self._seq += 1
+
+    def _wait(self, seqs: Iterable[int]) -> Steps:
+        seqs = list(seqs)
+        waited = [self._flying.pop(seq) for seq in seqs if seq in self._flying]
+        if waited:
+            yield Pause(waited)
+        if self.staging:
+            self.staging.retire(seqs)
+
+    def _packing(self, action: Any) -> ByteAccesses:
+        if not isinstance(action, Packing):
+            return (ByteAccess(self.core, *EVERYTHING, True),)
+        reads, writes = action.touches()
+        return (*(ByteAccess(self.core, *s, False) for s in reads), *(ByteAccess(self.core, *s, True) for s in writes))

@@ -1,0 +1,1 @@
+"""Every parameter of the device: fields, limits, presets."""

@@ -1,0 +1,1 @@
+"""One DMA transfer: its descriptor, its cost, its bytes, and the memory that it touches. No clock."""

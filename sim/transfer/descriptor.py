@@ -1,0 +1,33 @@
+"""A DMA descriptor: rows of bytes between memory and scratch, each field as narrow as the hardware's."""
+
+from typing import NamedTuple
+
+from tessbed.sim.errors import HazardError
+from tessbed.sim.spec.device_spec import DeviceSpec
+
+
+class Descriptor(NamedTuple):
+    """Row r moves `row_bytes` between memory `address + r * pitch` and scratch `scratch + r * scratch_pitch`.
+
+    Bytes all, rows apart. The hardware fields are as narrow as `dma.field_bits`.
+    """
+
+    address: int
+    scratch: int
+    rows: int
+    row_bytes: int
+    pitch: int
+    scratch_pitch: int
+
+
+def check_fields(spec: DeviceSpec, descriptor: Descriptor) -> None:
+    """Raise HazardError unless every hardware field holds its value as it is."""
+    limit = spec.dma.field_limit
+    fields = {"rows": descriptor.rows, "row_bytes": descriptor.row_bytes}
+    for name, value in fields.items():
+        if not 1 <= value <= limit:
+            raise HazardError(f"{descriptor}: {name} = {value} does not fit 1 to {limit}")
+    pitches = {"pitch": descriptor.pitch, "scratch_pitch": descriptor.scratch_pitch} if descriptor.rows > 1 else {}
+    for name, value in pitches.items():
+        if not 0 <= value <= limit:
+            raise HazardError(f"{descriptor}: {name} = {value} does not fit 0 to {limit}")

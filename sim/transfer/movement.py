@@ -1,0 +1,179 @@
+"""The movement of a transfer's bytes: sampled at one moment, delivered at another, granules merged between.
+
+A gather samples memory and delivers to scratch. A drain samples its slot and delivers full granules; a partial
+granule is different: its background is read at the segment's data start and it is written whole at the
+segment's data end, with payload sampled by then, in every policy. One vectorised copy for each descriptor.
+Where nothing happens before C and no granule is partial, each descriptor is one copy, and no Movement is needed.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+
+from tessbed.sim.errors import HazardError
+from tessbed.sim.transfer.descriptor import Descriptor
+from tessbed.sim.transfer.memory import DeviceMemory, Mapping
+from tessbed.sim.transfer.write_granule import GridSplit, RunSplit, split_rows
+
+Place = tuple[np.ndarray, int]
+"""The storage that holds a descriptor's first byte, and where in it."""
+Copy = tuple[Any, Any]
+"""Views of the bytes that one descriptor moves, where they go to and where they come from."""
+
+
+class ScratchOwner(Protocol):
+    """A worker, as far as its scratch goes: the array, and a view of it for quick copies."""
+
+    scratch: np.ndarray
+    view: memoryview
+
+
+def locate(memory: DeviceMemory, descriptor: Descriptor, scratch: np.ndarray, write: bool) -> Place:
+    """The place of a descriptor; raises MemoryFault, and HazardError where it misuses the scratch."""
+    address, low, rows, row_bytes, pitch, scratch_pitch = descriptor
+    steps = rows - 1
+    if low < 0 or low + steps * scratch_pitch + row_bytes > scratch.size:
+        raise HazardError(f"a transfer of {rows} x {row_bytes} bytes leaves the scratch at {low}")
+    if steps and not write and scratch_pitch < row_bytes:
+        raise HazardError(f"a gather of {row_bytes}-byte rows overlaps itself at {scratch_pitch}")
+    return memory.locate(address, steps * pitch + row_bytes, write)
+
+
+def fit(mapping: Mapping, descriptors: Sequence[Descriptor], scratch_bytes: int, write: bool) -> bool:
+    """Whether all descriptors have their place in that mapping and misuse no scratch."""
+    base, end = mapping.address, mapping.end
+    for address, low, rows, row_bytes, pitch, scratch_pitch in descriptors:
+        steps = rows - 1
+        if address < base or address + steps * pitch + row_bytes > end:
+            return False
+        if low < 0 or low + steps * scratch_pitch + row_bytes > scratch_bytes:
+            return False
+        if steps and scratch_pitch < row_bytes and not write:
+            return False
+    return mapping.writable or not write
+
+
+def connect(mapping: Mapping, descriptor: Descriptor, owner: ScratchOwner, write: bool) -> Copy:
+    """The copy that a descriptor stands for, which has its place in that mapping."""
+    address, low, rows, row_bytes, pitch, scratch_pitch = descriptor
+    offset = address - mapping.address
+    if rows == 1 or pitch == row_bytes == scratch_pitch:
+        size = rows * row_bytes
+        outside, inside = mapping.view[offset : offset + size], owner.view[low : low + size]
+    else:
+        outside = _rows(mapping.array, offset, rows, row_bytes, pitch)
+        inside = _rows(owner.scratch, low, rows, row_bytes, scratch_pitch)
+    return (outside, inside) if write else (inside, outside)
+
+
+def perform(copies: Sequence[Copy]) -> int:
+    """Move the bytes now; returns how many."""
+    moved = 0
+    for target, source in copies:
+        target[:] = source
+        moved += target.nbytes
+    return moved
+
+
+@attrs.define(eq=False)
+class Movement:
+    """Bytes that move in more than one step. `moments` are t1 and t2 where they are known before the grant.
+
+    `samples` are the source bytes of each descriptor, rows one after the other, once taken. `segment` is the one
+    whose partial granules are under way, with `background` read.
+    """
+
+    kind: str
+    descriptors: Sequence[Descriptor]
+    places: Sequence[Place]
+    scratch: np.ndarray
+    granule: int
+    partial: Sequence[bool]
+    moments: tuple[int, int] | None
+    samples: list[np.ndarray] | None = attrs.field(default=None, init=False)
+    sampled_at: int = attrs.field(default=-1, init=False)
+    delivered_at: int = attrs.field(default=-1, init=False)
+    segment: int = attrs.field(default=0, init=False)
+    background: Any = attrs.field(init=False)
+    _splits: dict[int, RunSplit | GridSplit] = attrs.field(factory=dict, init=False)
+    moved_bytes: int = attrs.field(default=0, init=False)
+
+    def sample(self, tick: int) -> None:
+        """The source bytes are taken at `tick`."""
+        self.sampled_at = tick
+        self.samples = [self._take(descriptor, place) for descriptor, place in self._moving()]
+
+    def deliver(self, tick: int) -> None:
+        """The bytes arrive at `tick` (sampled then if they were not before), those of partial granules apart."""
+        self.delivered_at = tick
+        if self.sampled_at < 0:
+            self.sampled_at = tick
+        if True in self.partial:
+            self._publish()
+        elif self.samples is not None:
+            self._put(self.samples)
+        else:
+            self._put([self._take(d, place) for d, place in self._moving()])
+
+    def read_background(self) -> None:
+        """The segment's data starts: read its partial granules."""
+        storage, offset = self.places[self.segment]
+        self.background = self._split(self.segment).read(storage, offset)
+
+    def write_partial(self) -> None:
+        """The segment's data ends: write its partial granules whole."""
+        storage, offset = self.places[self.segment]
+        background, payload = self.background, self._payload(self.segment)
+        self.moved_bytes += self._split(self.segment).merge(storage, offset, background, payload)
+
+    def _moving(self) -> Iterator[tuple[Descriptor, Place]]:
+        return zip(self.descriptors, self.places, strict=False)
+
+    def _take(self, d: Descriptor, place: Place) -> np.ndarray:
+        """A copy of the descriptor's source bytes, its rows one after the other."""
+        return self._slot(d) if self.kind == "write" else _rows(*place, *d[2:5]).copy().reshape(-1)
+
+    def _slot(self, d: Descriptor) -> np.ndarray:
+        """A copy of the descriptor's payload, its rows one after the other."""
+        if d.rows == 1:
+            return self.scratch[d.scratch : d.scratch + d.row_bytes].copy()
+        return _rows(self.scratch, d.scratch, d.rows, d.row_bytes, d.scratch_pitch).copy().reshape(-1)
+
+    def _payload(self, index: int) -> np.ndarray:
+        """The payload of a descriptor as it is now, its rows one after the other; not to be kept."""
+        if self.samples is not None:
+            return self.samples[index]
+        _, low, rows, row_bytes, _, scratch_pitch = self.descriptors[index]
+        if rows == 1 or scratch_pitch == row_bytes:
+            return self.scratch[low : low + rows * row_bytes]
+        return _rows(self.scratch, low, rows, row_bytes, scratch_pitch).reshape(-1)
+
+    def _split(self, index: int) -> RunSplit | GridSplit:
+        split = self._splits.get(index)
+        if split is None:
+            _, _, rows, row_bytes, pitch, _ = self.descriptors[index]
+            phase = self.places[index][1] % self.granule
+            split = self._splits[index] = split_rows(phase, rows, row_bytes, pitch, self.granule)
+        return split
+
+    def _put(self, samples: list[np.ndarray]) -> None:
+        for (d, (storage, offset)), sample in zip(self._moving(), samples, strict=True):
+            if self.kind == "read":
+                target = _rows(self.scratch, d.scratch, d.rows, d.row_bytes, d.scratch_pitch)
+            else:
+                target = _rows(storage, offset, d.rows, d.row_bytes, d.pitch)
+            target[...] = sample.reshape(target.shape)
+            self.moved_bytes += target.size
+
+    def _publish(self) -> None:
+        for index, (storage, offset) in enumerate(self.places):
+            split = self._split(index)
+            if split.has_full:
+                self.moved_bytes += split.publish(storage, offset, self._payload(index))
+
+
+def _rows(array: np.ndarray, offset: int, rows: int, row_bytes: int, pitch: int) -> np.ndarray:
+    """Rows of `array` in place, shape (rows, row_bytes)."""
+    return np.ndarray((rows, row_bytes), np.uint8, array, offset, (pitch, 1))

@@ -1,0 +1,123 @@
+"""What a user of plain numpy would write, as strong as it gets: whole pixels transposed, planes by vector shifts.
+
+A regular grid of tiles is one reshape and one transposition; boundary tiles are up to seven more of the same.
+Whole pixels travel as 16-bit words, and the byte planes come from shifts and truncations over long contiguous arrays:
+moving single bytes with strides is several times slower. Channel padding is a zeroed output.
+With einops or torch installed the transposition is theirs.
+"""
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import product
+
+import numpy as np
+
+from tessbed.bench.cases import BenchCase
+from tessbed.kernels import ContractError, Plan, TileClass
+
+Transposer = Callable[[np.ndarray, tuple[int, ...]], np.ndarray]
+
+
+def numpy_transpose(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
+    """A contiguous transposition."""
+    return np.ascontiguousarray(array.transpose(order))
+
+
+def einops_transpose(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
+    """The same, spelt for einops."""
+    names = "abcdefghij"[: array.ndim]
+    pattern = f"{' '.join(names)} -> {' '.join(names[axis] for axis in order)}"
+    return np.ascontiguousarray(import_module("einops").rearrange(array, pattern))
+
+
+def torch_transpose(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
+    """The same in torch, whose signed integers have the same bits."""
+    signed = array.view(f"i{array.itemsize}")
+    return import_module("torch").from_numpy(signed).permute(order).contiguous().numpy().view(array.dtype)
+
+
+def transposers() -> dict[str, Transposer]:
+    """numpy's, and those of the libraries that are installed."""
+    optional = {"einops": einops_transpose, "torch": torch_transpose}
+    return {"numpy": numpy_transpose} | {name: use for name, use in optional.items() if find_spec(name)}
+
+
+CONVERSIONS = ("copy", "split", "join", "widen")
+"""The conversions that `_pack` and `_unpack` do."""
+
+Competitor = Callable[[np.ndarray, np.ndarray], None]
+"""(linear array of H, W, C integers, tiled bytes) -> None"""
+
+
+def competitor(case: BenchCase, plan: Plan, transpose: Transposer) -> Competitor:
+    """The pipeline for `case`: from the linear array into the tiled bytes, or back for the other operations."""
+    regions = tuple(_regions(plan))
+    if plan.conversion not in CONVERSIONS:
+        text = f"got {plan.conversion}, but numpy's pipelines have {', '.join(CONVERSIONS)}"
+        raise ContractError("conversion_unsupported", case.name, text)
+    move = _pack if plan.packs else _unpack
+    cblocked = case.channels == "cblocked"
+
+    def run(linear: np.ndarray, tiled: np.ndarray) -> None:
+        if plan.packs and case.channels == "pad16":
+            tiled.fill(0)
+        for tiles, where in regions:
+            move(linear[where], tiled, tiles, plan.tiled_dtype.width, cblocked, transpose)
+
+    return run
+
+
+def _regions(plan: Plan) -> Iterator[tuple[TileClass, tuple[slice, ...]]]:
+    """Each tile class with the part of the (H, W, C) array that it covers."""
+    parts = product(plan.c.parts, plan.d.parts, plan.h.parts, plan.w.parts)
+    for tiles, (c, _, h, w) in zip(plan.classes, parts, strict=True):
+        yield tiles, tuple(slice(first, first + count * extent) for first, count, extent in (h, w, c))
+
+
+def _split(region: np.ndarray, tiles: TileClass) -> np.ndarray:
+    """(H tiles, tile H, W tiles, tile W, C tiles, tile C): a view."""
+    (cn, _, hn, wn), (c, _, h, w) = tiles.counts, tiles.extents
+    return region.reshape(hn, h, wn, w, cn, c)
+
+
+def _planes(tiled: np.ndarray, tiles: TileClass, width: int, cblocked: bool) -> tuple[np.ndarray, ...]:
+    """One view for each byte plane: C tiles, H tiles, W tiles, [blocks,] tile H, tile W, channels."""
+    (cn, _, hn, wn), (c, _, h, w) = tiles.counts, tiles.extents
+    stored = 16 if cblocked else tiles.stored_channels
+    pixel = stored * width
+    grid = (tiles.tiled_steps[0], tiles.tiled_steps[2], tiles.tiled_steps[3])
+    blocks, block_steps = ((c // 16,), (h * w * pixel,)) if cblocked else ((), ())
+    shape = (cn, hn, wn, *blocks, h, w, 16 if cblocked else c)
+    strides = (*grid, *block_steps, w * pixel, pixel, 1)
+    offsets = (tiles.tiled_offset + plane * stored for plane in range(width))
+    return tuple(np.ndarray(shape, np.uint8, tiled, offset, strides) for offset in offsets)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+def _pack(
+    region: np.ndarray, tiled: np.ndarray, tiles: TileClass, width: int, cblocked: bool, transpose: Transposer
+) -> None:
+    words = transpose(_split(region, tiles), (4, 0, 2, 1, 3, 5))
+    low, *high = _planes(tiled, tiles, width, cblocked)
+    np.copyto(low, words, casting="unsafe")
+    if high:
+        np.copyto(high[0], words >> 8, casting="unsafe")
+
+
+def _unpack(
+    region: np.ndarray, tiled: np.ndarray, tiles: TileClass, width: int, cblocked: bool, transpose: Transposer
+) -> None:
+    low, *high = _planes(tiled, tiles, width, cblocked)
+    if high:
+        words = high[0].astype(np.uint16)
+        words <<= 8
+        words |= low
+    else:
+        words = low
+    if cblocked:
+        words = words.transpose(0, 1, 2, 4, 5, 3, 6).reshape(*words.shape[:3], *words.shape[4:6], -1)
+    pixels = transpose(words, (1, 3, 2, 4, 0, 5)).reshape(region.shape)
+    if region.itemsize == 4:
+        np.left_shift(pixels, 16, out=region, dtype=np.uint32)
+    else:
+        region[...] = pixels

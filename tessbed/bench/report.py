@@ -1,0 +1,122 @@
+"""The bench's report: one line a case, and geometric means of the families."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from statistics import geometric_mean
+
+import attrs
+
+from tessbed.bench.cases import CASES, BenchCase
+from tessbed.bench.measurement import BenchMeasurement, measure_case
+from tessbed.scenarios.output.files import replacing
+
+SCHEMA_VERSION = 1
+DENSE, STRIDED = ("groups16", "few", "odd"), ("channel_first", "pitched")
+SUMMARIES = {
+    "bf16 dense": ("bf16", DENSE),
+    "bf16 16-channel groups": ("bf16", ("groups16",)),
+    "bf16 channel-first and pitched": ("bf16", STRIDED),
+    "int8 dense": ("int8", DENSE),
+    "int8 channel-first and pitched": ("int8", STRIDED),
+}
+
+
+@attrs.frozen
+class Summary:
+    """Geometric means over a group of cases, and the worst case against the strongest user pipeline."""
+
+    name: str
+    cases: int
+    copy_ratio: float
+    user_ratio: float
+    worst_user_ratio: float
+
+
+@attrs.frozen
+class BenchReport:
+    """All measurements of one run, in order. Measurements only: no baseline of a real A65 was reviewed."""
+
+    schema_version: int
+    measurements: tuple[BenchMeasurement, ...]
+    summaries: tuple[Summary, ...]
+
+
+def run_bench(
+    cases: Iterable[BenchCase] = CASES,
+    *,
+    match: str = "",
+    rounds: int = 15,
+    progress: Callable[[str], object] = lambda name: None,
+) -> BenchReport:
+    """Measures every case whose name contains `match`; about two minutes for all of them, and a gigabyte.
+
+    `progress` is reported each case's name before it runs. Raises ArithmeticError where a rival's bytes differ.
+    """
+    found = []
+    for case in cases:
+        if match in case.name:
+            progress(case.name)
+            found.append(measure_case(case, rounds))
+    groups = (
+        (name, [one for one in found if one.dtype == dtype and one.family in families])
+        for name, (dtype, families) in SUMMARIES.items()
+    )
+    return BenchReport(SCHEMA_VERSION, tuple(found), tuple(_summary(name, group) for name, group in groups if group))
+
+
+def _summary(name: str, group: list[BenchMeasurement]) -> Summary:
+    return Summary(
+        name=name,
+        cases=len(group),
+        copy_ratio=geometric_mean(entry.copy_ratio for entry in group),
+        user_ratio=geometric_mean(entry.user_ratio for entry in group),
+        worst_user_ratio=min(entry.user_ratio for entry in group),
+    )
+
+
+def bench_document(report: BenchReport) -> dict[str, object]:
+    """The report for `--json`: schema_version, measurements, summaries."""
+    return attrs.asdict(report)
+
+
+def format_bench(report: BenchReport) -> str:
+    """The report as a table: times in microseconds, and how many times faster than a copy and than the user."""
+    head = (
+        f"{'case':<46}{'engine':>8}{'MiB':>8}{'call us':>10}{'x copy':>8}{'x user':>8}  {'user':<7}{'prepare us':>10}"
+    )
+    means = f"{'geometric means':<46}{'cases':>8}{'':>18}{'x copy':>8}{'x user':>8}  worst"
+    return "\n".join([head, *map(_line, report.measurements), "", means, *map(_summary_line, report.summaries)])
+
+
+def _line(entry: BenchMeasurement) -> str:
+    return (
+        f"{entry.name:<46}{entry.engine:>8}{entry.traffic_bytes / 2**20:>8.2f}{entry.call_ns / 1e3:>10.1f}"
+        f"{entry.copy_ratio:>8.2f}{entry.user_ratio:>8.2f}  {entry.rival:<7}"
+        f"{(entry.check_ns + entry.prepare_ns) / 1e3:>10.0f}"
+    )
+
+
+def _summary_line(entry: Summary) -> str:
+    ratios = f"{entry.copy_ratio:>8.2f}{entry.user_ratio:>8.2f}  {entry.worst_user_ratio:.2f}"
+    return f"{entry.name:<46}{entry.cases:>8}{'':>18}{ratios}"
+
+
+def write_plot(report: BenchReport, path: Path) -> None:
+    """Both ratios of every case as bars on a logarithmic axis; ImportError without matplotlib."""
+    from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
+
+    names = [entry.name for entry in report.measurements]
+    figure = Figure(figsize=(9, 1 + len(names) / 4), layout="constrained")
+    for axes, ratio, title in zip(
+        figure.subplots(1, 2, sharey=True),
+        ("copy_ratio", "user_ratio"),
+        ("times np.copyto", "times plain numpy"),
+        strict=True,
+    ):
+        axes.barh(names, [getattr(entry, ratio) for entry in report.measurements])
+        axes.set_xscale("log")
+        axes.axvline(1, color="black", linewidth=1)
+        axes.set_title(title)
+    figure.axes[0].invert_yaxis()
+    with replacing(path) as part:
+        figure.savefig(part)

@@ -1,0 +1,55 @@
+"""`tessbed advise`: how many workers pay off."""
+
+from pathlib import Path
+
+import click
+
+from tessbed.commands.options import command as verb
+from tessbed.commands.options import json_option, print_result, quiet_option, scenario_arguments
+from tessbed.commands.study import engine_option, plot_option, print_provenance
+from tessbed.commands.types import Number
+
+HELP = """Print the makespan of each EV74 job of SCENARIO for every worker count, the knee of the curve, the fewest
+workers near the lower bound, and why each flat, falling or rising stretch is so."""
+
+
+@verb("advise", HELP)
+@scenario_arguments
+@click.option("--max-workers", type=Number(1, 64), default=16, show_default=True, help="The largest count.")
+@click.option(
+    "--within",
+    "percent",
+    type=Number(0, 100, float),
+    default=5.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="What counts as near the bound, and as a gain.",
+)
+@engine_option
+@plot_option
+@json_option
+@quiet_option
+def command(
+    file: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    max_workers: int,
+    percent: float,
+    engine: str,
+    plot: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """The advice on stdout."""
+    from tessbed.scenarios.library import load
+    from tessbed.scenarios.study import worker_scaling
+    from tessbed.scenarios.study.measurement import studied
+
+    scenario = studied(load(file, settings, seed))
+    reported = worker_scaling.document(scenario, max_workers, percent, engine)
+    print_provenance(reported, engine, quiet=quiet)
+    if plot is not None:
+        from tessbed.scenarios.study.plots import plot_scaling, save
+
+        save(plot_scaling(reported), plot)
+    print_result(reported, lambda: worker_scaling.lines(reported), as_json=as_json)

@@ -1,0 +1,60 @@
+"""`tessbed bench`: the A65 rows beside plain copies and plain numpy, measured in one run."""
+
+import sys
+from contextlib import nullcontext
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tessbed.commands.options import command as verb
+from tessbed.commands.options import json_option, quiet_option, say
+from tessbed.commands.streams import echo_json, echo_text
+from tessbed.commands.study import plot_option
+from tessbed.commands.types import Number
+
+HELP = """Measure the A65 executor on this machine: checked calls and preparation, small to large, dense and strided.
+
+Each case stands beside `np.copyto` of the same physical bytes and beside the strongest pipeline that a user would write
+in plain numpy (einops and torch, too, where they are installed). Rounds are interleaved and ratios are medians, so what
+else the machine does weighs on all of them alike. TESSBED_ROWS=numpy or =native chooses the rows.
+
+Measurements only: the host's processor is no A65. Exit code: 0 measured, 2 invalid input."""
+
+
+@verb("bench", HELP)
+@click.option("--match", default="", metavar="TEXT", help="Only cases whose name contains TEXT.")
+@click.option("--rounds", type=Number(1), default=15, show_default=True, metavar="N", help="Rounds a case.")
+@plot_option
+@json_option
+@quiet_option
+def command(match: str, rounds: int, plot: Path | None, as_json: bool, quiet: bool) -> None:
+    """The table, or the document, on stdout."""
+    from tessbed.bench.cases import CASES
+    from tessbed.bench.report import bench_document, format_bench, write_plot
+
+    chosen = [case.name for case in CASES if match in case.name]
+    if not chosen:
+        text = f"got {match!r}, wanted part of a case's name such as {CASES[-1].name!r}"
+        raise click.BadParameter(text, param_hint="--match")
+    if plot and find_spec("matplotlib") is None:
+        raise click.BadParameter("needs matplotlib: pip install 'tessbed[plot]'", param_hint="--plot")
+    report = _watched(len(chosen), rounds, match, quiet)
+    if as_json:
+        echo_json(bench_document(report))
+    else:
+        echo_text(format_bench(report))
+    if plot:
+        write_plot(report, plot)
+        say(f"drawn: {plot}", quiet=quiet)
+
+
+def _watched(cases: int, rounds: int, match: str, quiet: bool) -> Any:
+    """The report, measured with a progress bar where a terminal watches."""
+    from tessbed.bench.report import run_bench
+
+    shown = not quiet and sys.stderr.isatty()
+    bar: Any = click.progressbar(length=cases, file=sys.stderr, label="cases", show_pos=True) if shown else None
+    with bar or nullcontext():
+        return run_bench(match=match, rounds=rounds, progress=lambda name: bar.update(1, name) if bar else None)

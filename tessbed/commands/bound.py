@@ -1,0 +1,25 @@
+"""`tessbed bound`: how fast a job could possibly be, and what stands in the way."""
+
+from tessbed.commands.options import command as verb
+from tessbed.commands.options import json_option, print_result, quiet_option, scenario_arguments
+from tessbed.commands.study import engine_option, print_provenance
+
+HELP = """Print lower bounds of the device ticks of each EV74 job of SCENARIO, the binding one, and the gap to it.
+
+Each bound is certified: it holds for the bands that the firmware plans, whatever the order of transfers."""
+
+
+@verb("bound", HELP)
+@scenario_arguments
+@engine_option
+@json_option
+@quiet_option
+def command(file: str, settings: tuple[str, ...], seed: int | None, engine: str, as_json: bool, quiet: bool) -> None:
+    """The bounds on stdout."""
+    from tessbed.scenarios.library import load
+    from tessbed.scenarios.study import lower_bounds
+    from tessbed.scenarios.study.measurement import measure_scenario
+
+    reported = lower_bounds.document(measure_scenario(load(file, settings, seed), engine))
+    print_provenance(reported, engine, quiet=quiet)
+    print_result(reported, lambda: lower_bounds.lines(reported), as_json=as_json)

@@ -1,0 +1,23 @@
+"""`tessbed completion`: the script that makes a shell complete verbs, options, scenarios, keys and files."""
+
+import click
+
+from tessbed.commands.options import command as verb
+from tessbed.commands.streams import echo_file
+from tessbed.commands.types import OneOf
+
+HELP = """Print the script that makes SHELL (bash, zsh or fish) complete tessbed's command lines.
+
+\b
+bash: eval "$(tessbed completion bash)"      in ~/.bashrc
+zsh:  eval "$(tessbed completion zsh)"       in ~/.zshrc, after compinit
+fish: tessbed completion fish | source       in ~/.config/fish/config.fish"""
+
+
+@verb("completion", HELP)
+@click.argument("shell", metavar="SHELL", type=OneOf(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """The script on stdout."""
+    from tessbed.commands.shells import script
+
+    echo_file(script(shell))

@@ -1,0 +1,51 @@
+"""`tessbed disasm`: packets, field by field."""
+
+import click
+
+from tessbed.commands.diagnostics import PartlyInvalid
+from tessbed.commands.options import command as verb
+from tessbed.commands.options import json_option
+from tessbed.commands.packet_files import fault, readable
+from tessbed.commands.streams import echo, echo_json
+from tessbed.commands.types import PACKET
+
+HELP = """Show PACKET files (- for standard input) field by field: offset, bytes, field, value, meaning.
+
+Shows invalid packets too, with the fault and a ! at each row in error. `tessbed verify` judges."""
+
+
+@verb("disasm", HELP)
+@click.argument("packets", metavar="PACKET...", nargs=-1, required=True, type=PACKET)
+@json_option
+def command(packets: tuple[str, ...], as_json: bool) -> None:
+    """The listings on stdout. Raises PartlyInvalid for files that can not be read, once the others are shown."""
+    contents, problems = readable(packets)
+    documents = [_document(name, raw) for name, raw in contents] if as_json else []
+    if not as_json:
+        _print(contents, titled=len(packets) > 1)
+    if problems:
+        raise PartlyInvalid(problems, {"packets": documents})
+    if as_json:
+        echo_json(documents)
+
+
+def _print(contents: list[tuple[str, bytes]], *, titled: bool) -> None:
+    from tessbed.kernels.ev74.disasm import disassemble
+
+    for index, (name, raw) in enumerate(contents):
+        if index:
+            echo()
+        first, *lines = disassemble(raw).removesuffix("\n").split("\n")
+        echo(f"{name}: {first}" if titled else first, *lines)
+
+
+def _document(name: str, raw: bytes) -> dict[str, object]:
+    from tessbed.kernels.ev74.codec import read
+    from tessbed.kernels.ev74.fields import FIELDS
+
+    return {
+        "packet": name,
+        "bytes": len(raw),
+        "fault": fault(raw),
+        "fields": {field.name: read(raw, field) for field in FIELDS if len(raw) >= field.end},
+    }

@@ -1,0 +1,79 @@
+"""`tessbed drill`: a mistake from the field, made again on purpose, with what a user is told."""
+
+import tomllib
+from pathlib import Path
+
+import click
+
+from tessbed.commands.exits import FAILED, OK
+from tessbed.commands.options import command as verb
+from tessbed.commands.options import json_option, print_result
+from tessbed.commands.streams import echo, echo_json
+from tessbed.commands.types import DRILL
+from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError, nearest
+from tessbed.scenarios.format.texts import is_text, read_text
+from tessbed.scenarios.shipped import drills
+from tessbed.scenarios.text_table import aligned
+
+HELP = """Make a mistake from the field again and read the diagnosis. Without DRILL, list the drills that ship.
+
+DRILL is a name from that list, or a TOML file of your own (docs/drills.md).
+
+Exit code: 0 everything was refused or right as the drill says, 1 not, 2 invalid input."""
+
+
+@verb("drill", HELP)
+@click.argument("drill", required=False, type=DRILL)
+@json_option
+def command(drill: str | None, as_json: bool) -> int:
+    """The drill's steps on stdout; returns the exit code."""
+    if drill is None:
+        return _list(as_json)
+    from tessbed.scenarios.format.toml_source import parse_toml
+    from tessbed.scenarios.verification.failure_cases.case_format import compose_failure_case
+    from tessbed.scenarios.verification.failure_cases.case_runner import CaseRunner
+
+    path = _find(drill)
+    script = compose_failure_case(parse_toml(read_text(path, drill), drill if path == Path(drill) else str(path)))
+    reported = CaseRunner(script).run()
+    ok = all(step.ok for step in reported)
+    if as_json:
+        steps = [{"step": step.number, "does": step.words, "told": step.result, "ok": step.ok} for step in reported]
+        document = {"schema_version": 1, "name": script.name, "verdict": "ok" if ok else "failed", "steps": steps}
+        echo_json(document)
+    else:
+        words = [line for step in reported for line in str(step).split("\n")]
+        echo(*transcript(script.name, script.about, words, ok))
+    return OK if ok else FAILED
+
+
+def transcript(name: str, about: str, steps: list[str], ok: bool) -> list[str]:
+    """The drill for a person."""
+    verdict = "ok: each step went as the drill says" if ok else "FAILED: the last step did not go as the drill says"
+    return [name, "", *steps, "", f"the lesson: {about}", verdict]
+
+
+def _list(as_json: bool) -> int:
+    print_result(failure_entries(), failure_table, as_json=as_json)
+    return OK
+
+
+def failure_entries() -> list[dict[str, str]]:
+    """The drills that ship: name and lesson. Nothing else of them is read."""
+    texts = {name: tomllib.loads(path.read_text(encoding="utf-8")) for name, path in drills().items()}
+    return [{"drill": name, "about": values["about"]} for name, values in texts.items()]
+
+
+def failure_table() -> list[str]:
+    """The drills that ship, one a line."""
+    return aligned(("drill", "about"), [(entry["drill"], entry["about"]) for entry in failure_entries()])
+
+
+def _find(name: str) -> Path:
+    path, known = Path(name), drills()
+    if is_text(name):
+        return path
+    if name not in known:
+        text = f"no such file, and no drill of that name{nearest(path.stem, known) or '; `tessbed drill` lists them'}"
+        raise ScenarioError([Problem(Location(name), text, "no_such_file")])
+    return known[name]

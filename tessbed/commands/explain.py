@@ -1,0 +1,45 @@
+"""`tessbed explain`: where every tick of the makespan went."""
+
+from pathlib import Path
+
+import click
+
+from tessbed.commands.options import command as verb
+from tessbed.commands.options import json_option, print_result, quiet_option, scenario_arguments
+from tessbed.commands.study import engine_option, plot_option, print_provenance
+from tessbed.commands.types import Number
+
+HELP = """Tell where every tick of each EV74 job of SCENARIO went: the resource, the reason, the class of tiles.
+
+The ticks sum exactly to the makespan. An account of this run, not a prediction of another."""
+
+
+@verb("explain", HELP)
+@scenario_arguments
+@click.option("--top", type=Number(1), default=12, show_default=True, help="Show so many terms of a job.")
+@engine_option
+@plot_option
+@json_option
+@quiet_option
+def command(
+    file: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    top: int,
+    engine: str,
+    plot: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """The account on stdout."""
+    from tessbed.scenarios.library import load
+    from tessbed.scenarios.study import attribution_report
+    from tessbed.scenarios.study.measurement import measure_scenario
+
+    reported = attribution_report.document(measure_scenario(load(file, settings, seed), engine))
+    print_provenance(reported, engine, quiet=quiet)
+    if plot is not None:
+        from tessbed.scenarios.study.plots import plot_attribution, save
+
+        save(plot_attribution(reported), plot)
+    print_result(reported, lambda: attribution_report.lines(reported, top), as_json=as_json)

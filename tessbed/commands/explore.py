@@ -1,0 +1,112 @@
+"""`tessbed explore`: runs EV74 jobs in many legal orders, or in all of them, and shrinks what goes wrong."""
+
+import sys
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tessbed.commands.exits import FAILED, HAZARD, OK
+from tessbed.commands.options import command as verb
+from tessbed.commands.options import echo_verdict, json_option, optional_scenario_arguments, quiet_option
+from tessbed.commands.streams import echo_json
+from tessbed.commands.types import Number
+from tessbed.scenarios.format.option_values import FEW_TRANSFERS
+
+if TYPE_CHECKING:
+    from tessbed.scenarios.model import Scenario, ScenarioJob
+    from tessbed.scenarios.verification.explore.exploration import OnOrder
+    from tessbed.scenarios.verification.explore.report import ExplorationReport
+
+HELP = f"""Run SCENARIO's EV74 jobs in many legal orders of arrival, completion and data movement.
+
+No tick decides an order here, only what must come before what; the checker judges each job as well. Up to
+{FEW_TRANSFERS} transfers are explored exhaustively: every order that can be told apart. A job that goes wrong is
+shrunk, and a token printed that replays the wrong order exactly. Inputs are the golden pattern.
+
+Exit code: 0 right in every order, 1 wrong in every order, 2 invalid input, 4 a hazard, 70 no finding: the exploration
+itself failed."""
+
+
+@verb("explore", HELP)
+@optional_scenario_arguments
+@click.option("--orders", type=Number(1), default=200, show_default=True, metavar="N", help="Orders a job.")
+@click.option("--replay", "token_text", metavar="TOKEN", help="Run the order of a token, and nothing else.")
+@json_option
+@quiet_option
+def command(
+    file: str | None,
+    settings: tuple[str, ...],
+    seed: int | None,
+    orders: int,
+    token_text: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """The table or document on stdout; returns the exit code."""
+    if token_text is not None:
+        return _replay(token_text, as_json)
+    if file is None:
+        raise click.UsageError("missing SCENARIO: a path, or a name that `tessbed list` shows; or --replay TOKEN")
+    from tessbed.scenarios.library import load
+    from tessbed.scenarios.verification.explore import report
+
+    scenario = load(file, settings, seed)
+    jobs = [job for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty]
+    if not jobs:
+        raise click.UsageError(f"{file} has no job for EV74 that moves a byte")
+    explored = _watched(scenario, jobs, orders, quiet or as_json)
+    if as_json:
+        echo_json(report.document(scenario.name, explored))
+    else:
+        echo_verdict(report.lines(scenario.name, explored), report.ok(explored))
+    return OK if report.ok(explored) else HAZARD if report.unsafe(explored) else FAILED
+
+
+def _watched(scenario: "Scenario", jobs: "list[ScenarioJob]", orders: int, quiet: bool) -> "list[ExplorationReport]":
+    """Explore with a progress bar, where a terminal watches."""
+    shown = not quiet and sys.stderr.isatty()
+    bar: Any = click.progressbar(length=orders * len(jobs), file=sys.stderr, label="orders") if shown else None
+    with bar or nullcontext():
+        return [_explored(scenario, job, orders, (lambda: bar.update(1)) if bar else (lambda: None)) for job in jobs]
+
+
+def _explored(scenario: "Scenario", job: "ScenarioJob", orders: int, on_progress: "OnOrder") -> "ExplorationReport":
+    from tessbed.scenarios.verification.explore.bench import ExplorationCase
+    from tessbed.scenarios.verification.explore.exploration import explore
+    from tessbed.scenarios.verification.explore.report import ExplorationReport
+    from tessbed.scenarios.verification.explore.shrink import shrink
+
+    found = explore(ExplorationCase.of(job, scenario.device), orders, scenario.seed, on_progress)
+    return ExplorationReport(job.name, found, None if found.ok else shrink(found, scenario.seed))
+
+
+def _replay(text: str, as_json: bool) -> int:
+    """Run the order of a token."""
+    from tessbed.scenarios.verification.explore import report, schedules, token
+    from tessbed.scenarios.verification.explore.bench import ExplorationBench
+    from tessbed.scenarios.verification.explore.exploration import exploration_line
+    from tessbed.sim.checkers.hazards import Checker
+
+    try:
+        case, order = token.decode_token(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--replay") from None
+    bench, checker = ExplorationBench(case), Checker("report")
+    try:
+        ran = bench.run(schedules.written(order) if order else schedules.first, checker)
+    except schedules.OrderDiverged as error:
+        text = "this firmware does not take that order: it asks for other transfers than the one that made the token"
+        raise click.BadParameter(text, param_hint="--replay") from error
+    fine = not ran.findings and not ran.corrupted
+    what = exploration_line(bench, ran)
+    fingerprint = schedules.fingerprint(order)
+    if as_json:
+        outcome = {"order": fingerprint, "what": what, "findings": list(ran.findings)}
+        verdict = "ok" if fine else "failed"
+        head = {"schema_version": report.SCHEMA_VERSION, "verdict": verdict, "job": report.case_words(case)}
+        echo_json({**head, **outcome})
+    else:
+        told_lines = [report.case_words(case), *ran.findings, f"order {fingerprint}: {what}"]
+        echo_verdict([*told_lines, "ok" if fine else "failed"], fine)
+    return OK if fine else HAZARD

@@ -1,0 +1,123 @@
+"""The group of all verbs: one table; a verb's module is imported when it runs, or completes, or explains itself.
+
+`tessbed --version`, `tessbed --help` and the completion of verbs need nothing but this table and Click. To add a verb:
+a module in `tessbed/commands` with a click command named `command`, and one line here. Such a module imports what it
+needs to read a command line; what runs it is imported by the command itself, so that completion, help and mistakes are
+quick.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from tessbed import __version__
+from tessbed.commands.streams import echo
+from tessbed.sim.spelling import nearest_name
+
+PROGRAM = "tessbed"
+# verb: what it does; its module in tessbed.commands has its name
+VERBS = {
+    "run": "run a scenario on its backends and check every byte",
+    "list": "list the scenarios and the drills that ship with tessbed",
+    "show": "show what a scenario asks for, and what it comes down to",
+    "validate": "check scenario files without running them",
+    "encode": "write the relocatable packets of a scenario's EV74 jobs",
+    "disasm": "show packets field by field",
+    "diff": "compare two packets field by field",
+    "verify": "judge packets as the firmware would; --census flips every bit",
+    "drill": "make a mistake from the field again, and read the diagnosis",
+    "explore": "run jobs in many legal orders, or in all; shrink what goes wrong",
+    "soak": "run many random jobs with faults, and draw the balance",
+    "explain": "report where every tick of an EV74 job went",
+    "bound": "print certified lower bounds of an EV74 job, and the gap to them",
+    "advise": "report how many workers pay off, and why",
+    "whatif": "re-run with each device parameter worse and better, ranked",
+    "compare": "report which terms make the difference between two runs",
+    "sweep": "time thousands of configurations in parallel; resumes",
+    "search": "search a large space for the configuration with the fewest ticks",
+    "bench": "measure the A65 rows beside plain copies and plain numpy",
+    "doctor": "report what is installed, and what of it runs in C",
+    "completion": "print the completion script of a shell",
+    "man": "print the manual page",
+}
+ABOUT = "Tessbed simulates the tile re-layout kernels of an edge-AI chip: exact bytes, exact model ticks."
+START = "Start with: tessbed list"
+
+
+class Verbs(click.Group):
+    """The group: names and one-line descriptions come from the table, commands from their modules."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs, in the order of the table."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb's command; imports its module."""
+        return import_module(f"tessbed.commands.{cmd_name}").command if cmd_name in VERBS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that the arguments begin with. Raises UsageError with the nearest one."""
+        name = args[0]
+        if name == "help":
+            name, args = (args[1], [args[1], "--help"]) if len(args) > 1 else ("--help", ["--help"])
+        if name.startswith("-"):
+            self.parse_args(ctx, list(args))  # answers, or names the option that there is not
+        command = self.get_command(ctx, name)
+        if command is None and not ctx.resilient_parsing:
+            raise click.UsageError(unknown_verb(name), ctx)
+        return name if command else None, command, args[1:]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table, as the help shows it; no module is imported."""
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """The verbs and options that begin so; no module is imported."""
+        from click.shell_completion import CompletionItem
+
+        verbs = [CompletionItem(verb, help=what) for verb, what in VERBS.items() if verb.startswith(incomplete)]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
+
+
+def unknown_verb(name: str) -> str:
+    """The message for a verb that there is not."""
+    near = nearest_name(name, VERBS)
+    return f'got the verb "{name}", wanted one that `tessbed --help` lists' + (
+        f"; did you mean {near}?" if near else ""
+    )
+
+
+def _version(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        echo(f"{PROGRAM} {__version__}")
+        context.exit()
+
+
+group = Verbs(
+    PROGRAM,
+    help=ABOUT,
+    epilog=START,
+    subcommand_metavar="VERB [ARGUMENTS]...",
+    options_metavar="",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    params=[
+        click.Option(
+            ["-V", "--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_version,
+            help="Print the version.",
+        )
+    ],
+)
+
+
+def context_of(arguments: Sequence[str]) -> click.Context:
+    """The context of a command line; without arguments, that of the help."""
+    return group.make_context(PROGRAM, list(arguments) or ["--help"])

@@ -1,0 +1,98 @@
+"""`tessbed run`: runs a scenario on its backends and checks every byte."""
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tessbed.commands.options import command as verb
+from tessbed.commands.options import echo_verdict, json_option, quiet_option, say, scenario_arguments
+from tessbed.commands.streams import echo_json
+from tessbed.commands.types import OneOf
+from tessbed.scenarios.format.option_values import ENGINES
+
+if TYPE_CHECKING:
+    from tessbed.scenarios.model import Scenario, ScenarioJob
+    from tessbed.scenarios.outcome import ScenarioRun
+
+HELP = """Run SCENARIO (a file, or a name that `tessbed list` shows) and check every byte with an independent oracle.
+
+Exit code: 0 ok, 1 a check failed, 2 invalid input, 3 a device fault or hang, 4 a hazard or lifetime violation."""
+
+
+@verb("run", HELP)
+@scenario_arguments
+@click.option("-o", "--output", metavar="DIR", type=click.Path(path_type=Path), help="Write the run folder.")
+@click.option(
+    "--engine",
+    type=OneOf(ENGINES),
+    default="simpy",
+    show_default=True,
+    help="What times the EV74: events that move every byte, an exact recurrence that moves none, or both, compared.",
+)
+@json_option
+@quiet_option
+def command(
+    file: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    output: Path | None,
+    engine: str,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """The run's document or table on stdout; returns the exit code."""
+    from tessbed.scenarios.library import load
+    from tessbed.scenarios.report import document, exit_code, report_table
+
+    scenario = load(file, settings, seed)
+    if output is None:
+        done = _watched(scenario, engine, trace=False, quiet=quiet or as_json)
+    else:
+        done = _written(output, scenario, engine, quiet=quiet or as_json)
+    if done.instead:
+        say(f"engine simpy, not {engine}: {done.instead}", quiet=quiet)
+    if output is not None:
+        say(f"wrote {output}", quiet=quiet)
+    if as_json:
+        echo_json(document(done))
+    else:
+        echo_verdict(report_table(done), done.ok)
+    return exit_code(done)
+
+
+def _written(output: Path, scenario: "Scenario", engine: str, *, quiet: bool) -> "ScenarioRun":
+    """Run, and write the run folder; without an end to both nothing is left of it."""
+    from tessbed.scenarios.run_folder import RunFolder
+
+    with RunFolder.open(output) as folder:
+        adopted, began = folder.adopt(scenario), perf_counter()
+        done = _watched(adopted, engine, trace=True, quiet=quiet)
+        folder.write(done, perf_counter() - began)
+    return done
+
+
+def _watched(scenario: "Scenario", engine: str, *, trace: bool, quiet: bool) -> "ScenarioRun":
+    """Run with a progress bar, where a terminal watches and there is something to wait for."""
+    from tessbed.scenarios.runner import run_scenario
+
+    steps = sum(len(job.backends) for job in scenario.jobs)
+    shown = not quiet and steps > 1 and sys.stderr.isatty()
+    bar: Any = click.progressbar(length=steps, file=sys.stderr, item_show_func=_label) if shown else None
+    with bar or nullcontext():
+        begun = 0
+
+        def progress(job: "ScenarioJob", backend: str) -> None:
+            nonlocal begun
+            if bar:
+                bar.update(min(begun, 1), f"{job.name} on {backend}")
+                begun += 1
+
+        return run_scenario(scenario, engine=engine, trace=trace, progress=progress)
+
+
+def _label(item: Any) -> str | None:
+    return item

@@ -1,0 +1,111 @@
+"""`tessbed search`: the best configuration of a space that is too large to sweep."""
+
+from pathlib import Path
+
+import click
+
+from tessbed.commands.exits import FAILED, OK
+from tessbed.commands.options import command as verb
+from tessbed.commands.options import json_option, print_result, quiet_option, say, settings_option
+from tessbed.commands.study import (
+    check_outputs,
+    db_option,
+    engine_option,
+    opened_output,
+    out_option,
+    plot_option,
+    print_provenance,
+    watched,
+)
+from tessbed.commands.types import SCENARIO, VARIED, Number, OneOf
+from tessbed.scenarios.format.option_values import OBJECTIVES, SAMPLERS
+from tessbed.scenarios.format.texts import find
+
+HELP = """Search the combinations of the keys of --over for the one with the fewest ticks of the EV74 jobs of SCENARIO.
+
+VALUES are those of `tessbed sweep`: a range such as 1..16, a list such as 8,16,32, or both. A configuration is timed
+once: results are kept in a database by its hash, and shared with sweeps.
+
+Exit code: 0 ok, 1 no configuration has a result, 2 invalid input."""
+
+
+@verb("search", HELP)
+@click.argument("file", metavar="SCENARIO", type=SCENARIO)
+@click.option(
+    "--over", "varied", type=VARIED, multiple=True, required=True, metavar="KEY=VALUES", help="A key and its values."
+)
+@click.option(
+    "--minimise", "--minimize", type=OneOf(list(OBJECTIVES)), default="ticks", show_default=True,
+    help="Device ticks of all jobs, or job ticks, which count dispatch and completion, too.",
+)  # fmt: skip
+@click.option("--trials", type=Number(1), default=100, show_default=True, metavar="N", help="Try so many.")
+@click.option(
+    "--sampler", "chosen", type=OneOf(SAMPLERS), default="tpe", show_default=True,
+    help="Who proposes: tpe and genetic learn (they need Optuna), random draws, grid goes in order.",
+)  # fmt: skip
+@click.option("--seed", type=Number(0, 2**32 - 1), default=0, show_default=True, help="Of the sampler.")
+@click.option(
+    "--within", type=Number(0, kind=float), metavar="PERCENT",
+    help="Also name the cheapest one so near the best: its first key has the earliest value, then the second, ...",
+)  # fmt: skip
+@settings_option("Override a key in every trial.")
+@db_option
+@out_option
+@engine_option
+@plot_option
+@json_option
+@quiet_option
+def command(
+    file: str,
+    varied: tuple[str, ...],
+    minimise: str,
+    trials: int,
+    chosen: str,
+    seed: int,
+    within: float | None,
+    settings: tuple[str, ...],
+    db: str | None,
+    outputs: tuple[str, ...],
+    engine: str,
+    plot: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """The best configuration on stdout; returns the exit code."""
+    from tessbed.scenarios.study.search import report
+    from tessbed.scenarios.study.search.sampler import sampler
+    from tessbed.scenarios.study.search.trials import Memory, search
+    from tessbed.scenarios.study.sweep import space, table
+    from tessbed.scenarios.study.sweep.execution import interrupted
+    from tessbed.scenarios.study.sweep.resolver import Resolver, check_configuration
+
+    spanned, name = space.parse_space(varied, "--over"), find(file).stem
+    check_configuration(file, settings, spanned, "--over")
+    count, path = min(trials, spanned.size), db or f"{name}.sweep.sqlite"
+    check_outputs(path, outputs, plot)
+    proposer = sampler(chosen, spanned, count, seed)
+    asked = report.SearchRequest(name, minimise, chosen, seed, within)
+    with opened_output(path, quiet=quiet) as store, watched(count, quiet=quiet) as progress:
+        memory = Memory(Resolver(file, settings, engine), store)
+        try:
+            found = search(spanned, proposer, memory, asked.column, count, seed, progress)
+        except KeyboardInterrupt:
+            say(interrupted(path, store.count(memory.keys), "configurations of this search"), quiet=quiet)
+            raise
+    reported = report.document(asked, found, memory)
+    say(_effort(reported["counts"], path), quiet=quiet)
+    print_provenance(reported, engine, quiet=quiet)
+    table.write_table(outputs, report.rows(found))
+    if plot is not None:
+        from tessbed.scenarios.study.plots import course, save
+
+        save(course(reported, report.best_so_far([trial["ticks"] for trial in reported["trials"]])), plot)
+    print_result(reported, lambda: report.lines(reported), as_json=as_json)
+    return FAILED if reported["best"] is None else OK
+
+
+def _effort(counts: dict[str, int], path: str) -> str:
+    """What the search cost; the scenario as it stands is timed, too."""
+    again = f", {counts['repeated']:,} proposed again" if counts["repeated"] else ""
+    done = f"{counts['simulated']:,} simulated, {counts['remembered']:,} remembered"
+    return f"{counts['trials']:,} trials{again}, and the scenario as it stands: {done}; results in {path}"

@@ -1,0 +1,82 @@
+"""`tessbed soak`: a long random life of the runtime with faults, and the account at its end."""
+
+import sys
+from contextlib import nullcontext
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tessbed.commands.exits import FAILED, OK
+from tessbed.commands.options import command as verb
+from tessbed.commands.options import echo_verdict, json_option, quiet_option, say, scenario_arguments
+from tessbed.commands.streams import echo_json
+from tessbed.commands.types import Number, OneOf
+from tessbed.scenarios.verification.soak.fault_profiles import PROFILES
+
+if TYPE_CHECKING:
+    from tessbed.scenarios.verification.soak.account import SoakReport
+
+HELP = """Submit many jobs in random sizes of SCENARIO's EV74 jobs, from many clients, on two devices that fail.
+
+Clients close buffers early, depend on each other, share buffers, cancel, ask for what must be refused, and die. At the
+end every job must have exactly one final state, every buffer must be free, and every output that was reported done must
+be right. The same seed gives the same account.
+
+Exit code: 0 all balanced, 1 something lost, leaked or wrong, 2 invalid input."""
+
+
+@verb("soak", HELP)
+@scenario_arguments
+@click.option("--jobs", type=Number(1), default=1000, show_default=True, metavar="N", help="How many jobs.")
+@click.option(
+    "--faults", type=OneOf(list(PROFILES)), default="all", show_default=True, help="What the devices do wrong."
+)
+@json_option
+@quiet_option
+def command(
+    file: str, settings: tuple[str, ...], seed: int | None, jobs: int, faults: str, as_json: bool, quiet: bool
+) -> int:
+    """The account on stdout; returns the exit code."""
+    from tessbed.scenarios.library import load
+    from tessbed.scenarios.verification.soak.cases import geometries
+    from tessbed.scenarios.verification.soak.driver import run_soak
+
+    scenario = load(file, settings, seed)
+    if not geometries(scenario):
+        raise click.UsageError(f"{file} has no job for EV74 that moves a byte: nothing to soak")
+    began = perf_counter()
+    report = _watched(
+        jobs,
+        quiet or as_json,
+        lambda on_progress: run_soak(scenario, jobs, faults, scenario.seed, progress=on_progress),
+    )
+    if as_json:
+        echo_json(report.document())
+    else:
+        echo_verdict(report.table(), report.ok)
+    say(_costs(report, perf_counter() - began), quiet=quiet or as_json)
+    return OK if report.ok else FAILED
+
+
+def _watched(jobs: int, quiet: bool, soak: Any) -> "SoakReport":
+    """Soak with a progress bar, where a terminal watches."""
+    shown = not quiet and sys.stderr.isatty()
+    bar: Any = click.progressbar(length=jobs, file=sys.stderr, label="jobs", show_pos=True) if shown else None
+    with bar or nullcontext():
+        reported = 0
+
+        def progress(done: int) -> None:
+            nonlocal reported
+            if bar:
+                bar.update(done - reported)
+            reported = done
+
+        return soak(progress)
+
+
+def _costs(report: "SoakReport", seconds: float) -> str:
+    """What it cost on this machine: not part of the account, since it never repeats."""
+    jobs = sum(part.jobs for part in report.parts)
+    memory = f", resident memory grew by {report.rss_growth_percent:.1f} %" if report.parts[0].rss_bytes[0] else ""
+    return f"{seconds:.1f} s, {1000 * seconds / jobs:.2f} ms a job{memory}"

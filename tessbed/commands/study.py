@@ -1,0 +1,114 @@
+"""Options that the studies share."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tessbed.commands.options import say
+from tessbed.commands.types import FILE, OneOf
+from tessbed.scenarios.format.option_values import ENGINES
+
+if TYPE_CHECKING:
+    from tessbed.scenarios.study.sweep.store import Store
+
+engine_option = click.option(
+    "--engine",
+    type=OneOf(ENGINES),
+    default="exact",
+    show_default=True,
+    help="What times the EV74: an exact recurrence without bytes, events with every byte, or both, compared.",
+)
+
+
+def _drawable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """The file to draw, which is refused before the work begins."""
+    if path is not None:
+        from tessbed.scenarios.study import plots
+
+        plots.check_plot_file(path)
+    return path
+
+
+plot_option = click.option(
+    "--plot",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=_drawable,
+    help="Also draw it: .png, .svg or .pdf (needs matplotlib).",
+)
+
+
+def _named(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """The database, which an empty name is not: SQLite would keep nothing, in silence."""
+    if name == "":
+        raise click.BadParameter('got "", wanted the name of a file', context, parameter)
+    return name
+
+
+db_option = click.option(
+    "--db",
+    metavar="FILE",
+    type=FILE,
+    callback=_named,
+    help="The database of results.  [default: NAME.sweep.sqlite]",
+)
+out_option = click.option(
+    "--out", "outputs", multiple=True, metavar="FILE", type=FILE, help="Write a table: .csv, .jsonl or .parquet."
+)
+
+
+def check_outputs(db: str, outputs: Sequence[str], plot: Path | None) -> None:
+    """Raise ScenarioError for a table that can not be written, or that has the name of another output."""
+    from tessbed.scenarios.study.sweep.table import check_files
+
+    check_files(outputs, [("--db", Path(db)), *([("--plot", plot)] if plot else [])])
+
+
+@contextmanager
+def opened_output(path: str, *, quiet: bool) -> Iterator["Store"]:
+    """The database of results. Says that it waits for another program, and how many rows were not believed."""
+    from tessbed.scenarios.study.sweep.execution import damage, open_store
+
+    with closing(open_store(path, lambda text: say(text, quiet=quiet))) as store:
+        try:
+            yield store
+        finally:
+            say(damage(store) or "", quiet=quiet or not store.damaged)
+
+
+def print_provenance(reported: dict[str, Any], asked: str, *, quiet: bool) -> None:
+    """Say on stderr why another engine ran than was asked for, and which jobs a study leaves out."""
+    if reported["instead"]:
+        alone = " alone" if " " in reported["engine"] else ""
+        say(f"engine {reported['engine']}, not {asked}{alone}: {reported['instead']}", quiet=quiet)
+    for job in reported.get("failed", ()):
+        say(f"job {job['name']} is left out: it {job['text']}", quiet=quiet)
+
+
+@contextmanager
+def watched(total: int, *, quiet: bool) -> Any:
+    """A progress bar with the rate and the time left, where a terminal watches."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    began, ran = perf_counter(), 0
+    shown: Any = click.progressbar(length=total, file=sys.stderr, show_pos=True, item_show_func=_rate)
+    with shown as bar:
+        first = True
+
+        def progress(done: int) -> None:
+            nonlocal ran, first
+            ran += 0 if first else done
+            first = False
+            bar.update(done, f"{ran / max(1e-9, perf_counter() - began):,.0f} points/s")
+
+        yield progress
+
+
+def _rate(item: Any) -> str | None:
+    return item

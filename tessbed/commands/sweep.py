@@ -1,0 +1,113 @@
+"""`tessbed sweep`: thousands of configurations of a scenario, in parallel, kept and resumed."""
+
+from contextlib import closing
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tessbed.commands.exits import FAILED, OK
+from tessbed.commands.options import command as verb
+from tessbed.commands.options import json_option, print_result, quiet_option, say, settings_option
+from tessbed.commands.study import (
+    check_outputs,
+    db_option,
+    engine_option,
+    opened_output,
+    out_option,
+    plot_option,
+    print_provenance,
+    watched,
+)
+from tessbed.commands.types import SCENARIO, VARIED, Number
+from tessbed.scenarios.format.texts import find
+
+if TYPE_CHECKING:
+    from tessbed.scenarios.study.sweep import space
+
+HELP = """Time the EV74 jobs of SCENARIO for every combination of the varied keys.
+
+VALUES are a range such as 1..16 (1..16..5 with a step), a list such as 8,16,32, or both. Results are kept in a database
+by a hash of the resolved configuration; the same command goes on where an interrupted one stopped.
+
+Exit code: 0 ok, 1 no point has a result, 2 invalid input."""
+
+
+@verb("sweep", HELP)
+@click.argument("file", metavar="SCENARIO", type=SCENARIO)
+@click.option(
+    "--vary", "varied", type=VARIED, multiple=True, required=True, metavar="KEY=VALUES", help="A key and its values."
+)
+@settings_option("Override a key at every point.")
+@click.option("--random", "count", type=Number(1), metavar="N", help="Draw N points instead of all.")
+@click.option("--seed", type=Number(0), default=0, show_default=True, help="Of that draw.")
+@db_option
+@out_option
+@click.option("-j", "--processes", type=Number(1), metavar="N", help="Processes.  [default: one for each CPU]")
+@click.option("--executor", "where", default="processes", show_default=True, help="here, processes, dask://HOST:PORT.")
+@engine_option
+@plot_option
+@json_option
+@quiet_option
+def command(
+    file: str,
+    varied: tuple[str, ...],
+    settings: tuple[str, ...],
+    count: int | None,
+    seed: int,
+    db: str | None,
+    outputs: tuple[str, ...],
+    processes: int | None,
+    where: str,
+    engine: str,
+    plot: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """The table on stdout; returns the exit code."""
+    from tessbed.scenarios.study.sweep import space, table
+    from tessbed.scenarios.study.sweep.batches import BatchRunner
+    from tessbed.scenarios.study.sweep.execution import interrupted, plan_sweep, run_sweep
+    from tessbed.scenarios.study.sweep.executors import parse_executor
+
+    spanned, name, began = space.parse_space(varied), find(file).stem, perf_counter()
+    path = db or f"{name}.sweep.sqlite"
+    check_outputs(path, outputs, plot)
+    with closing(parse_executor(where, processes)) as hired:
+        planned = plan_sweep(file, settings, spanned, count, seed, engine)
+        say(hired.note, quiet=quiet or not hired.note)
+        with opened_output(path, quiet=quiet) as store, watched(len(planned.points), quiet=quiet) as progress:
+            try:
+                found = run_sweep(planned, store, BatchRunner(hired.hire, hired.width, hired.deaths), progress)
+            except KeyboardInterrupt:
+                keys = list(planned.resolved)
+                say(interrupted(path, store.count(keys), f"of {len(keys):,} points"), quiet=quiet)
+                raise
+    rows, by = table.flat(planned.points, found), table.table_provenance(found)
+    say(f"{len(rows):,} points in {perf_counter() - began:.1f} s; results in {path}", quiet=quiet)
+    print_provenance(by, engine, quiet=quiet)
+    table.write_table(outputs, rows)
+    if plot is not None:
+        from tessbed.scenarios.study.plots import save
+
+        save(_picture(name, spanned, rows), plot)
+    document = {"schema_version": 1, "name": name, **by, "rows": rows}
+    print_result(document, lambda: table.table_lines(name, spanned, rows), as_json=as_json)
+    return FAILED if all(row["error"] for row in rows) else OK
+
+
+def _picture(name: str, spanned: "space.Space", rows: list[dict[str, Any]]) -> Any:
+    """The best makespan over the first parameter, a line for each value of the second."""
+    from tessbed.scenarios.study.plots import curves
+    from tessbed.scenarios.study.sweep.space import plain
+
+    first, *others = (axis.key for axis in spanned.axes)
+    best: dict[str, dict[Any, int]] = {}
+    for row in rows:
+        if not row["error"]:
+            line = best.setdefault(str(row[others[0]]) if others else name, {})
+            line[row[first]] = min(row["device_ticks"], line.get(row[first], row["device_ticks"]))
+    title = f"{name}, the best over {', '.join(others[1:])}" if others[1:] else name
+    legend = others[0] if others else ""
+    return curves(title, first, [plain(value) for value in spanned.axes[0].values], legend, best)

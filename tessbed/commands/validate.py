@@ -1,0 +1,58 @@
+"""`tessbed validate`: reads scenario files and reports every mistake in them, without running anything."""
+
+import click
+
+from tessbed.commands.diagnostics import PartlyInvalid, sarif
+from tessbed.commands.options import command as verb
+from tessbed.commands.options import json_option, settings_option
+from tessbed.commands.streams import echo, echo_file, echo_json
+from tessbed.commands.types import SCENARIO, OneOf
+from tessbed.scenarios.format.diagnostics import Problem, ScenarioError
+
+HELP = """Check scenario files (paths or catalogue names), every mistake at once; exit 2 when there is one.
+
+With --format json or sarif what is found is a document on stdout, too. Code hosts show SARIF beside the lines."""
+
+
+@verb("validate", HELP)
+@click.argument("files", metavar="SCENARIO...", nargs=-1, type=SCENARIO)
+@settings_option("Override a key in every file.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files, for editors.")
+@click.option(
+    "--format", "form", type=OneOf(["text", "json", "sarif"]), default="text", show_default=True, help="Of the result."
+)
+@json_option
+def command(files: tuple[str, ...], settings: tuple[str, ...], schema: bool, form: str, as_json: bool) -> None:
+    """One line for each sound file on stdout; raises ScenarioError with the mistakes of all the others."""
+    if schema:
+        from tessbed.scenarios.format.json_schema import schema_text
+
+        echo_file(schema_text())
+        return
+    if not files:
+        raise click.UsageError("got no SCENARIO, wanted a path, or a name that `tessbed list` shows")
+    sound, problems = _checked(files, settings)
+    form = "json" if as_json and form == "text" else form
+    if form == "text" and sound:
+        echo(*(f"{entry['file']}: ok, {entry['jobs']} job{'s' * (entry['jobs'] != 1)}" for entry in sound))
+    if problems:
+        raise PartlyInvalid(problems, {"sound": sound})
+    if form == "json":
+        echo_json(sound)
+    elif form == "sarif":
+        echo_json(sarif([]))
+
+
+def _checked(files: tuple[str, ...], settings: tuple[str, ...]) -> tuple[list[dict[str, object]], list[Problem]]:
+    """The sound files, and the mistakes of the others."""
+    from tessbed.scenarios.library import load
+
+    sound, problems = [], list[Problem]()
+    for file in files:
+        try:
+            scenario = load(file, settings)
+        except ScenarioError as error:
+            problems += error.problems
+        else:
+            sound.append({"file": file, "name": scenario.name, "jobs": len(scenario.jobs)})
+    return sound, problems

@@ -1,0 +1,108 @@
+"""`tessbed verify`: judges packets as the firmware would, and takes a census of their bits."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import click
+
+from tessbed.commands.diagnostics import PartlyInvalid
+from tessbed.commands.exits import FAILED, OK
+from tessbed.commands.options import MAX_SEED, json_option, quiet_option, settings_option
+from tessbed.commands.options import command as verb
+from tessbed.commands.packet_files import STDIN, device_jobs, fault, job_packet, read_packet
+from tessbed.commands.streams import echo, echo_json
+from tessbed.commands.types import SCENARIO, Number
+from tessbed.scenarios.format.diagnostics import Problem, ScenarioError
+
+HELP = """Judge packets as the firmware would, addresses apart: valid and unbound, valid and bound, or refused.
+
+Each TARGET is a packet file (- for standard input) or a scenario, whose EV74 jobs are encoded first.
+
+With --census TARGET is one scenario of tiny jobs: every bit of their packets is flipped, once with the checksum as it
+is and once repaired, and the device shows what each bit is for.
+
+Exit code: 0 valid, or every bit explained; 1 not; 2 unreadable."""
+
+
+@verb("verify", HELP)
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True, type=SCENARIO)
+@click.option("--census", is_flag=True, help="Flip every bit, and say what it is for.")
+@settings_option("Override a key of the scenario.")
+@click.option("--seed", type=Number(0, MAX_SEED), metavar="N", help="Use this seed, not the scenario's.")
+@json_option
+@quiet_option
+def command(
+    targets: tuple[str, ...], census: bool, settings: tuple[str, ...], seed: int | None, as_json: bool, quiet: bool
+) -> int:
+    """A line for each packet, or the census, on stdout; returns the exit code.
+
+    Raises PartlyInvalid for targets that can not be read, once the others are judged.
+    """
+    if census:
+        from tessbed.commands.bit_flips import take
+        from tessbed.scenarios.library import load
+
+        if len(targets) != 1 or _is_packet(targets[0]):
+            text = "wanted one scenario, and no packet file: it runs the packets on the device"
+            raise click.BadParameter(text, param_hint="--census")
+        return take(load(targets[0], settings, seed), as_json=as_json, quiet=quiet)
+    verdicts, problems = _judged(targets, settings, seed)
+    if verdicts and not as_json:
+        echo(*map(str, verdicts))
+    if problems:
+        raise PartlyInvalid(problems, {"packets": [verdict.document() for verdict in verdicts]})
+    if as_json:
+        echo_json([verdict.document() for verdict in verdicts])
+    return FAILED if any(verdict.fault for verdict in verdicts) else OK
+
+
+@attrs.frozen
+class Verdict:
+    """What the firmware would say of a packet."""
+
+    packet: str
+    bound: bool
+    fault: dict[str, str] | None
+
+    def __str__(self) -> str:
+        return f"{self.packet}: {self._words()}"
+
+    def _words(self) -> str:
+        if self.fault:
+            return f"refused: {self.fault['field']}: {self.fault['text']} [{self.fault['code']}]"
+        return f"valid, {'bound' if self.bound else 'unbound'}"
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return attrs.asdict(self)
+
+
+def _judged(targets: Iterable[str], settings: Sequence[str], seed: int | None) -> tuple[list[Verdict], list[Problem]]:
+    """The verdicts on all that can be read, and what is wrong with the rest."""
+    from tessbed.kernels.ev74.codec import Packet
+
+    verdicts, problems = [], []
+    for target in targets:
+        try:
+            for name, raw in _packets(target, settings, seed):
+                verdicts.append(Verdict(name, Packet(raw).bound, fault(raw)))
+        except ScenarioError as error:
+            problems += error.problems
+    return verdicts, problems
+
+
+def _is_packet(target: str) -> bool:
+    return target == STDIN or (Path(target).exists() and Path(target).suffix != ".toml")
+
+
+def _packets(target: str, settings: Sequence[str], seed: int | None) -> list[tuple[str, bytes]]:
+    from tessbed.scenarios.library import load
+
+    if _is_packet(target):
+        return [(target, read_packet(target))]
+    return [
+        (f"{target}, job {job.name!r}", job_packet(job).raw)
+        for job in device_jobs(load(target, settings, seed, to_run=False))
+    ]

@@ -1,0 +1,1 @@
+"""The tests of kernels.ev74.docgen."""

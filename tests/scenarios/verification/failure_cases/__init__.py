@@ -1,0 +1,1 @@
+"""The tests of scenarios.verification.failure_cases."""

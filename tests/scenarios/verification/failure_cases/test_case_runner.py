@@ -1,0 +1,110 @@
+"""Failure cases: each mistake from the field is refused or found, and prints exactly what stands beside it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tessbed.commands.drill import transcript
+from tessbed.scenarios.format.diagnostics import ScenarioError
+from tessbed.scenarios.format.toml_source import parse_toml
+from tessbed.scenarios.verification.failure_cases.case_format import STEPS, compose_failure_case, drills
+from tessbed.scenarios.verification.failure_cases.case_runner import ACTIONS, CaseRunner
+
+PAGE = Path(__file__).parents[4] / "docs" / "drills.md"
+HEAD = 'name = "n"\nabout = "a"\n'
+TENSOR = '[[tensors]]\nname = "t"\ndtype = "int8"\nshape = [4, 4]\n'
+
+
+@pytest.mark.parametrize("name", drills())
+def test_a_drill_prints_what_stands_beside_it(name: str) -> None:
+    """Every step goes as the failure case says, and a user is told these very words."""
+    path = drills()[name]
+    script = compose_failure_case(parse_toml(path.read_text(encoding="utf-8"), str(path)))
+    reported = CaseRunner(script).run()
+    printed = transcript(script.name, script.about, [str(step) for step in reported], all(step.ok for step in reported))
+    assert all(step.ok for step in reported)
+    assert "\n".join(printed) + "\n" == path.with_suffix(".txt").read_text(encoding="utf-8")
+
+
+def test_every_drill_makes_a_mistake_and_has_a_remark() -> None:
+    """A failure case tells where it comes from, and at least one step of it is refused."""
+    assert len(drills()) >= 13
+    for path in drills().values():
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith("# In the field: ")
+        assert any(step.refused for step in compose_failure_case(parse_toml(text, path.name)).steps)
+
+
+def test_the_table_of_steps_is_the_list_of_what_can_be_done() -> None:
+    """Each step of the format is done by the stage, and stands on the page with its keys."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert list(STEPS) == list(ACTIONS)
+    for name, (meaning, keys) in STEPS.items():
+        assert f"| `{name}` | {meaning} | {', '.join(f'`{key.name}`' for key in keys) or 'none'} |" in text
+    for name, path in drills().items():
+        assert (
+            f"| `{name}` | {compose_failure_case(parse_toml(path.read_text(encoding='utf-8'), name)).about} |" in text
+        )
+
+
+MISTAKES = {
+    "no steps": (HEAD, "d.toml:1:1: steps: got none, wanted at least one "),
+    "unknown step": (HEAD + '[[steps]]\ndo = "alocate"\n', r"d.toml:4:6: steps\[0\].do: .* did you mean allocate"),
+    "missing key": (HEAD + '[[steps]]\ndo = "wait"\n', r"d.toml:3:3: steps\[0\].job: missing"),
+    "unknown tensor": (
+        HEAD + TENSOR + '[[steps]]\ndo = "allocate"\nbuffer = "b"\nholds = ["u"]\n',
+        r"d.toml:10:9: steps\[0\].holds: got 'u', wanted the name of a tensor",
+    ),
+    "unknown dtype": (
+        HEAD + TENSOR.replace("int8", "int9") + '[[steps]]\ndo = "leaks"\n',
+        r"d.toml:5:9: tensors\[0\].dtype: .*did you mean int8",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_in_a_drill_is_told_with_its_place(case: tuple[str, str]) -> None:
+    """File, line and column, what was got and what is wanted."""
+    text, words = case
+    with pytest.raises(ScenarioError, match=words):
+        compose_failure_case(parse_toml(text, "d.toml"))
+
+
+def test_a_step_that_should_be_refused_and_is_not_fails_the_drill() -> None:
+    """The failure case ends there, and says what was expected."""
+    steps = '[[steps]]\ndo = "leaks"\nrefused = "leaks"\n[[steps]]\ndo = "end_process"\n'
+    (reported,) = CaseRunner(compose_failure_case(parse_toml(HEAD + steps, "d.toml"))).run()
+    assert not reported.ok
+    assert reported.result == "none; but it must be refused as leaks"
+
+
+def test_another_refusal_than_expected_fails_the_drill() -> None:
+    """Only the named refusal will do; unknown names are refused too."""
+    for step, words in (
+        ('do = "close"\nbuffer = "b"', "no such buffer, there are none [no_buffer]"),
+        ('do = "wait"\njob = "j"', "no such job, there are none [no_job]"),
+        ('do = "read"\nview = "v"', "no such view, there are none [no_view]"),
+    ):
+        steps = f'[[steps]]\n{step}\nrefused = "lifetime"\n'
+        (reported,) = CaseRunner(compose_failure_case(parse_toml(HEAD + steps, "d.toml"))).run()
+        assert not reported.ok
+        assert words in reported.result
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 0, "pool-reused-early"),
+        (["pool-reused-early"], 0, "ok: each step went as the drill says"),
+        (["pool-reused-earlier"], 2, "did you mean pool-reused-early"),
+    ],
+    ids=["list", "run", "misspelt"],
+)
+def test_the_verb(arguments: list[str], code: int, words: str) -> None:
+    """`tessbed drill` lists, runs, and helps with a misspelt name."""
+    command = [sys.executable, "-m", "tessbed", "drill", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert words in done.stdout + done.stderr

@@ -101,17 +101,7 @@ class Arbiter:
 
     def _horizon(self) -> int:
         """The first tick at which something in the queue can cause a request, or decide an order of effects."""
-        queue: list[Any] = self.env._queue
-        size, horizon, places = len(queue), FOREVER, [0]
-        for place in places:  # a heap: the children of a place come after it
-            if place < size and queue[place][0] < horizon:
-                tick, _, _, event = queue[place]
-                causes_at = self._causes_at(tick, event)
-                if causes_at < horizon:
-                    horizon = causes_at
-                if causes_at > tick:
-                    places += (2 * place + 1, 2 * place + 2)
-        return horizon
+        return event_queue.earliest_cause(self.env, self._causes_at, FOREVER)
 
     def _causes_at(self, tick: int, event: Any) -> int:
         """When what stands in the queue at `tick` can cause a request, or decide an order of effects."""

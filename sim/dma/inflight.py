@@ -11,7 +11,7 @@ import attrs
 
 from tessbed.sim.dma.transfer_stream import TransferStream
 from tessbed.sim.errors import DeviceFault
-from tessbed.sim.events.event_queue import Calls
+from tessbed.sim.events.event_queue import Calls, queue_entry
 from tessbed.sim.hash_random import draw
 from tessbed.sim.stats import TransferRecord
 from tessbed.sim.transfer.cost import TransferCost
@@ -24,6 +24,7 @@ ENDPOINTS: tuple[TransferTicks, ...] = ((AT_ARRIVAL, AT_ARRIVAL), (AT_ARRIVAL, A
 FIXED: dict[str, TransferTicks] = {"at_issue": ENDPOINTS[0], "at_completion": ENDPOINTS[2]}
 
 
+@queue_entry
 @attrs.define(eq=False)
 class InFlightTransfer:
     """One transfer's run state; ticks are absolute, -1 until known. It is an event of the clock: its next moment.
@@ -49,7 +50,6 @@ class InFlightTransfer:
     callbacks: Calls | None = attrs.field(init=False)
     moved_bytes: ClassVar[int] = 0
     transfers: ClassVar[int] = 1
-    _ok: ClassVar[bool] = True
 
     @property
     def worker(self) -> int:

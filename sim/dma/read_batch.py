@@ -7,7 +7,6 @@ that fault, move early, are traced, or take turns with those of other workers ar
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -17,7 +16,7 @@ from tessbed.sim.dma.inflight import InFlightTransfer
 from tessbed.sim.dma.transfer_stream import TransferStream
 from tessbed.sim.errors import DeviceFault, MemoryFault
 from tessbed.sim.events import event_queue
-from tessbed.sim.events.event_queue import Alarm, Calls
+from tessbed.sim.events.event_queue import Alarm, Calls, queue_entry
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.transfer.cost import CostTable, TransferCost
 from tessbed.sim.transfer.descriptor import Descriptor
@@ -25,6 +24,7 @@ from tessbed.sim.transfer.memory import DeviceMemory, Mapping
 from tessbed.sim.transfer.movement import Place, locate
 
 
+@queue_entry
 @attrs.define(eq=False)
 class ReadBatch:
     """Reads of one stream, numbered from `seq` on among the worker's transfers and from `number` on among the stream's.
@@ -54,7 +54,6 @@ class ReadBatch:
     _turn: int = attrs.field(default=-1, init=False)
     anew: "Lookup | None" = attrs.field(default=None, init=False)
     fault: DeviceFault | None = attrs.field(default=None, init=False)
-    _ok: ClassVar[bool] = True
 
     def __attrs_post_init__(self) -> None:
         self.left = self.transfers

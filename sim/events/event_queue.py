@@ -1,34 +1,89 @@
-"""The clock: put a call at a tick, in its place inside the tick.
+"""The event queue: put a call at a tick, in its place inside the tick; all that depends on SimPy's private queue.
 
-Four places, in order: the data effects and completions of transfers, then workers (SimPy's own normal
-priority), then arbitration, which is the arbiter's alone, then the host's timeouts: what happens in the tick of a
-timeout is in time.
+## What SimPy does
 
-SimPy's queue asks little of what stands in it: a list of `callbacks`, and that it be `_ok`. So a transfer or an alarm
-stands there itself, again and again, where an Event would have to be made each time.
+An `Environment` holds a heap, `_queue`, of entries `(tick, place, sequence, event)`, a counter `_eid` that has given
+every entry its sequence, and `_now`, the tick of the entry that was taken last. `step` takes the least entry, sets
+`_now`, takes the event's `callbacks` away (they are None from then on: it is processed), and calls each with the event.
+It raises the event's `_value` where `_ok` is false. Nothing else is asked of an event. The sequence makes the order
+total: what was posted first comes first, and events are never compared.
+
+## What we do with it, and why
+
+SimPy's own way makes an Event for every moment and resumes a generator at each; a transfer has several moments, and a
+launch up to millions of transfers. Hence these departures, all of them here:
+
+- Places. Inside a tick there are four, in order: the data effects and completions of transfers (SimPy's URGENT), then
+  workers (NORMAL, which every event of SimPy's own has), then arbitration, which is the arbiter's alone, then the
+  host's timeouts: what happens in the tick of a timeout is in time. SimPy knows the first two; the heap orders any.
+- Entries that are no events. A transfer, a read batch or an Alarm stands in the queue itself, again and again, with
+  other `callbacks` each time. `queue_entry` gives a class the `_ok` that `step` looks at.
+- Reserved sequences. `reserve_sequence` takes a number now for what is posted later: so an entry comes where it would
+  have come had it been posted at once. A read batch keeps only its first copy in the queue, and so knows by `is_first`
+  whether the next would be taken next anyway, and may be done at once.
+- Wake-ups. `wake` calls the callbacks at once where nothing that is in the queue can come before: no entry of this tick
+  at or before the place of workers. Else it posts. Both have the same order of effects.
+- Looking ahead. `earliest_cause` walks the heap in place for the first tick at which an entry can cause anything; the
+  arbiter grants up to there without waiting for the clock.
+
+## What must stay true
+
+1. An entry is never changed in its first three members, and the heap is only written by heapq: `post_again`, which
+   takes entries out, makes a heap of the rest.
+2. `tick` is never less than `_now`. SimPy does not check that: time would run backwards.
+3. No sequence is given twice, except that `post_again` reuses one whose own entry it has taken out.
+4. Whoever stands in the queue twice has its `callbacks` set again before the second time: `step` takes them away.
+
+None of these names is promised by SimPy: `check_version` refuses a version that nobody has tried. To admit another,
+read its `core.Environment.step` and `events.Process._resume`, run the suite, and change SIMPY and pyproject.toml.
 """
 
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappush
-from typing import Any, ClassVar
+from typing import Any, TypeVar
 
 import attrs
+import simpy
 from simpy import Environment, Event, Process
 from simpy.events import NORMAL, URGENT, EventPriority
 
+from tessbed.sim.errors import EngineError
+
+SIMPY = (4, 1)
+"""The version of SimPy, major and minor, whose queue this module knows."""
 EFFECT = URGENT
 WORKER = NORMAL
 ARBITRATION = EventPriority(2)
 TIMEOUT = EventPriority(3)
 Calls = Sequence[Callable[[Any], Any]]
+T = TypeVar("T")
 
 
+def check_version(version: str) -> None:
+    """Raise EngineError for a version of SimPy whose queue this module does not know."""
+    wanted = ".".join(map(str, SIMPY))
+    if version.split(".")[: len(SIMPY)] != wanted.split("."):
+        raise EngineError(
+            f"simpy: got version {version}, wanted {wanted}: the event engine stands in SimPy's private queue, which"
+            f" another version may have changed; install one with pip install 'simpy=={wanted}.*'"
+        )
+
+
+check_version(simpy.__version__)
+
+
+def queue_entry(kind: type[T]) -> type[T]:
+    """Make a class with `callbacks` one whose instances may stand in the queue; a decorator."""
+    kind._ok = True  # pyright: ignore[reportAttributeAccessIssue]
+    return kind
+
+
+@queue_entry
 @attrs.define(eq=False)
 class Alarm:
     """The least that may stand in the queue: SimPy takes the `callbacks` away and calls each with the alarm itself."""
 
     callbacks: Calls | None = None
-    _ok: ClassVar[bool] = True
 
 
 def wakeup_event(env: Environment) -> Event:
@@ -83,6 +138,25 @@ def is_first(env: Environment, tick: int, turn: int) -> bool:
         return True
     first, place, number, _ = queue[0]
     return first > tick or (first == tick and (place > EFFECT or number > turn))
+
+
+def earliest_cause(env: Environment, causes_at: Callable[[int, Any], int], never: int) -> int:
+    """The least of `causes_at(tick, event)` over all that stands in the queue, `never` where nothing does.
+
+    `causes_at` must not be less than the `tick` at which the event stands: nothing causes what lies before it. So below
+    an entry that causes something in its own tick the heap holds nothing earlier.
+    """
+    queue: list[Any] = env._queue
+    size, earliest, places = len(queue), never, [0]
+    for place in places:  # a heap: the children of a place come after it
+        if place < size and queue[place][0] < earliest:
+            tick, _, _, event = queue[place]
+            found = causes_at(tick, event)
+            if found < earliest:
+                earliest = found
+            if found > tick:
+                places += (2 * place + 1, 2 * place + 2)
+    return earliest
 
 
 def run_callbacks(event: Any) -> None:

@@ -5,6 +5,7 @@
 
 PYTHON ?=
 JOBS   ?= 2
+ONLY   ?=
 
 BIN     := .venv/bin
 MADE    := .venv/made
@@ -15,7 +16,7 @@ SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h sim/exact/*
 PYTEST  := $(PY) -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint long bench docs dist clean
+.PHONY: help demo test check lint long mutants bench docs dist clean
 
 # PYTHON as one word of the shell, whatever is in its path; and whether .venv was made from it.
 NAMED := $(if $(PYTHON),'$(PYTHON)')
@@ -47,6 +48,9 @@ lint: $(MADE)/check ## check format, lint, types and the import rules between ro
 
 long: $(MADE)/test ## run the tests that take long, and only those
 	@$(PYTEST) -m long --timeout 3600
+
+mutants: $(MADE)/test ## plant each bug of tests/mutants in a copy of the tree, and see that its tests catch it; takes hours
+	@$(PY) -m tests.mutants -j $(JOBS) $(addprefix --only ,$(ONLY))
 
 bench: $(MADE)/test ## measure the A65 against numpy, and the engines against plain SimPy
 	@$(PY) -m tessbed bench

@@ -1,0 +1,1 @@
+"""Mutants: bugs planted in the product on purpose, each of which named tests must catch."""

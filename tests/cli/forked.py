@@ -17,10 +17,13 @@ from tessbed.cli import main
 from tessbed.commands.group import VERBS
 
 HEAVY = (
-    "scenarios.library", "scenarios.run", "scenarios.report", "scenarios.folder", "scenarios.study.sweep.sweep",
-    "scenarios.study.search.search", "scenarios.study.advise", "scenarios.study.compare", "scenarios.study.explain",
-    "scenarios.study.bound", "scenarios.study.whatif", "scenarios.soak", "scenarios.drills.stage", "verbs.diagnostics",
-    "scenarios.explore.search", "scenarios.explore.shrink", "scenarios.bench.report", "verbs.census", "verbs.shells",
+    "scenarios.library", "scenarios.runner", "scenarios.report", "scenarios.output.folder",
+    "scenarios.study.sweep.execution", "scenarios.study.search.trials", "scenarios.study.worker_scaling",
+    "scenarios.study.comparison", "scenarios.study.attribution_report", "scenarios.study.lower_bounds",
+    "scenarios.study.sensitivity",
+    "scenarios.verification.soak.driver", "scenarios.verification.failure_cases.case_runner",
+    "scenarios.verification.explore.exploration", "scenarios.verification.explore.shrink", "bench.report",
+    "commands.bit_flips", "commands.diagnostics", "commands.shells",
 )  # fmt: skip
 
 
@@ -97,7 +100,7 @@ def become(job: dict[str, Any], descriptors: list[int | None]) -> None:
 
 
 if __name__ == "__main__":
-    for module in (*(f"verbs.{verb}" for verb in VERBS), *HEAVY):
+    for module in (*(f"commands.{command}" for command in VERBS), *HEAVY):
         import_module(f"tessbed.{module}")
     for line in sys.stdin:
         print(json.dumps(run(json.loads(line))), flush=True)

@@ -135,6 +135,20 @@ def test_a_band_past_its_areas_is_loud(
         list(image.band_program(device, spec, 1)(0))
 
 
+FITS = {"both to the last byte": (192, 128, ""), "gathers": (193, 128, "gathers 193"), "packs": (192, 129, "packs 129")}
+
+
+@pytest.mark.parametrize(("gathered", "packed", "wrong"), FITS.values(), ids=FITS)
+def test_a_band_fits_its_areas_to_the_last_byte(gathered: int, packed: int, wrong: str) -> None:
+    """Areas that are full are right; one byte more is a hazard that names the area."""
+    budget = Budget(gather_bytes=192, slot_bytes=128, slots=2)
+    if not wrong:
+        budget.check(gathered, packed)
+        return
+    with pytest.raises(HazardError, match=f"a band {wrong} bytes into an area of"):
+        budget.check(gathered, packed)
+
+
 @pytest.mark.parametrize("op", ["tess", "detess"])
 def test_staging_does_not_grow_with_the_tensor(op: str) -> None:
     """A tensor 64 times as large is cut into more bands, none of which stages or moves more."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -103,6 +104,30 @@ def test_intermediates_are_views_of_one_arena_and_reuse_it() -> None:
     assert all(place.offset % 128 == 0 and place.nbytes % 128 == 0 for place in places.values())
     l1, t2 = places["l1"], places["t2"]
     assert l1.offset + l1.nbytes <= t2.offset or t2.offset + t2.nbytes <= l1.offset
+
+
+def test_an_intermediate_lives_to_its_last_reader() -> None:
+    """What is written between two readers of a tensor lies elsewhere, and both readers on the device see its words."""
+    nodes = [
+        Node("pack", packs(), "ev74", "x", "t"),
+        Node("first", unpacks(), "ev74", "t", "u"),
+        Node("again", packs(), "ev74", "u", "v"),
+        Node("second", unpacks(), "ev74", "t", "back"),
+        Node("floats", widens(), "ev74", "v", "wide"),
+    ]
+    graph = Graph("two readers", nodes)
+    places = {place.tensor: place for place in lay_out(graph, 128)}
+    assert {tensor: (place.born, place.dies) for tensor, place in places.items()} == {
+        "t": (0, 3), "u": (1, 2), "v": (2, 4)
+    }  # fmt: skip
+    spans = sorted((place.offset, place.offset + place.nbytes) for place in places.values())
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
+    runtime = Runtime(make_device())
+    source, back, wide = (runtime.allocate(words().nbytes * scale) for scale in (1, 1, 2))
+    source.host[:] = words().view(np.uint8)
+    register(graph, runtime).execute({"x": source}, {"back": back, "wide": wide})
+    assert back.host.tobytes() == words().tobytes()
+    assert wide.host.tobytes() == (words().astype(np.uint32) << 16).tobytes()
 
 
 def test_branches_read_one_intermediate() -> None:

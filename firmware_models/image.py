@@ -7,7 +7,7 @@ with the scalar width as a constant of the geometry.
 Source: Tess document, "Execution and ownership".
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator
 from typing import Any
 
 import attrs
@@ -15,9 +15,9 @@ from simpy import Event
 
 from tessbed.firmware_models.composition import Composition
 from tessbed.firmware_models.geometry import PacketGeometry
-from tessbed.firmware_models.ops import pack, unpack
+from tessbed.firmware_models.kernel_handles import WORK_ITEMS, Kernel, KernelHandles
 from tessbed.firmware_models.refusals import refusal
-from tessbed.firmware_models.worker_loop import BandProgram, WorkItems, body_of, program_of
+from tessbed.firmware_models.worker_loop import BandProgram, body_of, program_of
 from tessbed.kernels.ev74.codec import PacketFault, decode
 from tessbed.kernels.ev74.fields import TILE_FORMATS
 from tessbed.kernels.ev74.rules import check_bound, check_rules, operation_of, tiled_dtype
@@ -25,10 +25,6 @@ from tessbed.sim.completion_record import Completion
 from tessbed.sim.device.job import JobContext
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.transfer.memory import MemoryProbe
-
-Kernel = Callable[[PacketGeometry, DeviceSpec, int], WorkItems]
-WORK_ITEMS: Mapping[bool, Kernel] = {True: pack.pack_work_items, False: unpack.unpack_work_items}
-"""The kernels, by whether they pack: all operations of one direction run one body."""
 
 
 def band_program(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> BandProgram:
@@ -38,10 +34,10 @@ def band_program(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Ba
 
 @attrs.define(eq=False)
 class FirmwareImage:
-    """One loaded image. `handles` are the kernels loaded so far, by operation and dtype."""
+    """One loaded image: what it was built with, and the kernels loaded so far."""
 
     composition: Composition = attrs.Factory(Composition)
-    handles: dict[tuple[str, str], Kernel] = attrs.field(factory=dict, init=False)
+    handles: KernelHandles = attrs.field(factory=KernelHandles, init=False)
 
     @classmethod
     def full(cls) -> "FirmwareImage":
@@ -84,9 +80,6 @@ class FirmwareImage:
             raise PacketFault("capability", *lack)
 
     def _kernel(self, job: JobContext, geometry: PacketGeometry) -> Generator[Event, Any, Kernel]:
-        """The kernel handle for the job's operation and dtype, loaded at first use."""
-        key = geometry.op, geometry.tiled_dtype
-        if key not in self.handles:
-            yield from job.wait(job.spec.kernel_load_ticks, "load")
-            self.handles[key] = WORK_ITEMS[geometry.packs]
-        return self.handles[key]
+        """The kernel of the job's operation and dtype, loaded at first use."""
+        yield from job.wait(self.handles.load_ticks(geometry, job.spec), "load")
+        return self.handles.load(geometry)

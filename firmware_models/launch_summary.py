@@ -14,7 +14,7 @@ import attrs
 
 from tessbed.firmware_models.band import Band, DrainFootprint, WorkItem
 from tessbed.firmware_models.geometry import PacketGeometry
-from tessbed.firmware_models.image import WORK_ITEMS
+from tessbed.firmware_models.kernel_handles import WORK_ITEMS
 from tessbed.firmware_models.worker_loop import in_order, wait_groups
 from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, TimedBand
 from tessbed.sim.exact.run_length import runs_of

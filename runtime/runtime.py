@@ -28,9 +28,10 @@ from tessbed.runtime.jobs.outcome import outcome_of
 from tessbed.runtime.jobs.prepared import PreparedJob, prepare
 from tessbed.runtime.jobs.states import State, Transition
 from tessbed.runtime.memory import storage_entry
-from tessbed.runtime.memory.allocator import HEAP_FILL, Allocator, Handle, Leak, device_heap
+from tessbed.runtime.memory.allocator import HEAP_FILL, Allocator, Handle, Leak
 from tessbed.runtime.memory.buffers import Allocation, Buffer, View
 from tessbed.runtime.memory.coherency import CoherencyFinding, Policy, raise_finding
+from tessbed.runtime.memory.device_addresses import device_heap
 from tessbed.runtime.scheduling import job_entry
 from tessbed.runtime.scheduling.device_link import Link
 from tessbed.runtime.scheduling.queues import Queue, check_ticks
@@ -92,7 +93,9 @@ class Runtime:
         whole_number("depth", self.depth, 1)
         memories = tuple(device.memory for device in self.devices)
         report = {"raise": raise_finding, "report": self.findings.append, "off": None}[self.checker]
-        self.allocator = Allocator(memories, {"device": device_heap(memories)}, report, self.identity)
+        self.allocator = Allocator(
+            memories, {"device": device_heap(memory.spec for memory in memories)}, report, self.identity
+        )
         self.scheduler = Scheduler(self.env)
         links = (Link(i, device, self.scheduler.interrupt, self.depth) for i, device in enumerate(self.devices))
         self.scheduler.links = tuple(links)

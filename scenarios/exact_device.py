@@ -8,21 +8,20 @@ alone.
 import attrs
 
 from tessbed.firmware_models.geometry import PacketGeometry
+from tessbed.firmware_models.kernel_handles import KernelHandles
 from tessbed.firmware_models.launch_summary import Outline, exact_program, outline
 from tessbed.kernels import Plan
 from tessbed.kernels.ev74.codec import Packet, decode
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.runtime.jobs.job import OK, JobResult
 from tessbed.runtime.jobs.states import State
-from tessbed.runtime.memory.heap import PAGE_BYTES, Heap
+from tessbed.runtime.memory.device_addresses import SuccessiveJobs, device_heap
 from tessbed.scenarios.model import Scenario, ScenarioJob
 from tessbed.sim.completion_record import Completion, Record
 from tessbed.sim.exact.engine import simulate
 from tessbed.sim.exact.program import Timing, unrolled
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.stats import JobStats, TransferRecord
-
-CONTROL_PAGES = 2
 
 
 @attrs.frozen
@@ -44,7 +43,11 @@ def prepare_launch(plan: Plan, spec: DeviceSpec, workers: int | None, source: in
 
     Raises NotRepresentable where a packet field can not hold a value.
     """
-    packet = encode_plan(plan).bind(source, target)
+    return _launch(encode_plan(plan).bind(source, target), spec, workers)
+
+
+def _launch(packet: Packet, spec: DeviceSpec, workers: int | None) -> ExactLaunch:
+    """The launch of a bound packet."""
     geometry = PacketGeometry.of(decode(packet.raw))
     grid = spec.workers if workers is None else min(workers, spec.workers)
     return ExactLaunch(packet, geometry, grid, outline(geometry, spec, grid))
@@ -65,19 +68,19 @@ def not_exact_because(scenario: Scenario) -> str | None:
 class ExactDevice:
     """One device and its runtime, seen by ticks alone: jobs one after the other, kernels stay loaded.
 
-    Buffers get the addresses that they would get, and are refused where they would be.
+    Buffers get the addresses that they would get, and are refused where they would be, by the rule of
+    `runtime/memory/device_addresses.py`.
     """
 
     spec: DeviceSpec
     tracing: bool = False
     now: int = 0
     jobs: int = 0
-    heap: Heap = attrs.field(init=False)
-    handles: list[tuple[str, str]] = attrs.field(factory=list, init=False)
+    storage: SuccessiveJobs = attrs.field(init=False)
+    handles: KernelHandles = attrs.field(factory=KernelHandles, init=False)
 
     def __attrs_post_init__(self) -> None:
-        base, memory = max(PAGE_BYTES, self.spec.memory.window_base), self.spec.memory
-        self.heap = Heap("device", base, memory.window_base + memory.window_bytes - base)
+        self.storage = SuccessiveJobs(device_heap([self.spec.memory]))
 
     def run(self, job: ScenarioJob) -> JobResult:
         """What the event engine would tell of the job. Raises HeapExhausted, NotRepresentable."""
@@ -102,16 +105,12 @@ class ExactDevice:
         )
 
     def _bound(self, job: ScenarioJob) -> ExactLaunch:
-        """The job at its addresses; the first one also takes the pages of its packet and its record, for good."""
-        ports = [self.heap.take(port.required_bytes) for port in (job.plan.input, job.plan.output)]
-        launch = prepare_launch(job.plan, self.spec, job.workers, *ports)
-        if not self.jobs:
-            for _ in range(CONTROL_PAGES):
-                self.heap.take(PAGE_BYTES)
+        """The job at its addresses."""
+        packet = encode_plan(job.plan)  # one that can not be takes no address
+        sizes = [port.required_bytes for port in (job.plan.input, job.plan.output)]
+        source, target, *_ = self.storage.addresses(sizes, packet=True)
         self.jobs += 1
-        for address in ports:
-            self.heap.give(address)
-        return launch
+        return _launch(packet.bind(source, target), self.spec, job.workers)
 
     def _stats(self, launch: ExactLaunch, timing: Timing) -> JobStats:
         parts = self._parts(launch, timing.device_ticks)
@@ -134,14 +133,13 @@ class ExactDevice:
         )
 
     def _parts(self, launch: ExactLaunch, device_ticks: int) -> dict[str, int]:
-        handle = launch.geometry.op, launch.geometry.tiled_dtype
-        loaded = handle in self.handles
-        self.handles += [] if loaded else [handle]
+        load_ticks = self.handles.load_ticks(launch.geometry, self.spec)
+        self.handles.load(launch.geometry)
         return {
             "queue": 0,
             "dispatch": self.spec.dispatch_ticks,
             "decode": self.spec.decode_ticks,
-            "load": 0 if loaded else self.spec.kernel_load_ticks,
+            "load": load_ticks,
             "other": 0,
             "device": device_ticks,
             "completion": self.spec.completion_ticks,

@@ -11,7 +11,7 @@ import numpy as np
 from tessbed.runtime.errors import LifetimeError, SubmitError
 from tessbed.runtime.memory.allocator import Allocator
 from tessbed.runtime.memory.buffers import Buffer
-from tessbed.runtime.memory.heap import PAGE_BYTES
+from tessbed.runtime.memory.device_addresses import PACKET_PAGE_BYTES, RECORD_PAGE_BYTES
 from tessbed.sim.completion_record import RECORD_BYTES, Record, decode_record
 
 BLANK = 0xA5
@@ -28,8 +28,8 @@ class ControlBlock:
 
     def load(self, raw: bytes) -> None:
         """Put the packet in place and make the old record invalid. Raises SubmitError beyond one page."""
-        if not 1 <= len(raw) <= PAGE_BYTES:
-            raise SubmitError("packet_bytes", "packet", f"got {len(raw)} bytes, wanted 1 to {PAGE_BYTES}")
+        if not 1 <= len(raw) <= PACKET_PAGE_BYTES:
+            raise SubmitError("packet_bytes", "packet", f"got {len(raw)} bytes, wanted 1 to {PACKET_PAGE_BYTES}")
         self.packet.host[: len(raw)] = np.frombuffer(raw, np.uint8)
         self.record.host[:RECORD_BYTES] = BLANK
 
@@ -64,9 +64,9 @@ class ControlPool:
         """An idle block, a new one where there is none. Raises HeapExhausted."""
         if self.idle:
             return self.idle.pop()
-        packet = self.allocator.allocate(PAGE_BYTES, name="packet page", writable=False)
+        packet = self.allocator.allocate(PACKET_PAGE_BYTES, name="packet page", writable=False)
         try:
-            record = self.allocator.allocate(PAGE_BYTES, name="record page")
+            record = self.allocator.allocate(RECORD_PAGE_BYTES, name="record page")
         except MemoryError:
             packet.close()
             raise

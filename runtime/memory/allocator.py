@@ -1,6 +1,6 @@
 """The allocator: storage at device addresses, mapped for every device; knows all that lives, so it can report leaks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import attrs
 import numpy as np
@@ -195,15 +195,7 @@ class Allocator:
 
 def in_window(memory: DeviceMemory, address: int, nbytes: int) -> bool:
     """Whether the device can see [address, address + nbytes)."""
-    base = memory.spec.window_base
-    return base <= address and address + nbytes <= base + memory.spec.window_bytes
-
-
-def device_heap(memories: Sequence[DeviceMemory]) -> Heap:
-    """The heap of all addresses that every device sees; address 0 stays free, since 0 means unbound."""
-    low = max(PAGE_BYTES, *(memory.spec.window_base for memory in memories))
-    high = min(memory.spec.window_base + memory.spec.window_bytes for memory in memories)
-    return Heap("device", low, high - low)
+    return memory.spec.window_base <= address and address + nbytes <= memory.spec.end_address
 
 
 def pages(nbytes: int, prefill: int) -> np.ndarray:

@@ -9,8 +9,7 @@ from bisect import bisect_right
 import attrs
 
 from tessbed.runtime.errors import HeapExhausted, SubmitError
-
-PAGE_BYTES = 4096
+from tessbed.sim.spec.limits import PAGE_BYTES
 
 
 def page_round(nbytes: int) -> int:

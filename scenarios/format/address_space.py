@@ -1,7 +1,6 @@
 """Window: how much of the device's window of addresses the EV74 jobs of a scenario take, one after the other.
 
-The runtime hands out whole pages, the lowest that fit. What a job finds free depends on the jobs before it: the first
-one that submits a packet also takes the pages of a control block, behind its own buffers and for good.
+What a job finds free depends on the jobs before it; the rule is in `runtime/memory/device_addresses.py`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,37 +10,27 @@ from tessbed.scenarios.model import ScenarioJob
 from tessbed.sim.spec.device_spec import MemorySpec
 from tessbed.sim.spec.limits import PAGE_BYTES
 
-CONTROL = [PAGE_BYTES, PAGE_BYTES]
-"""A control block: the page of a packet, the page of its record."""
-ENDLESS = 1 << 80
+ROOMY_BYTES = 1 << 16
+"""More than a control block: a window with this much beside twice the largest job holds any order of jobs."""
 
 
 def too_small(memory: MemorySpec, jobs: Iterable[ScenarioJob]) -> tuple[int, ScenarioJob] | None:
     """The smallest `window_bytes` that would do, and the job that needs it; None where the window will do."""
     jobs = [job for job in jobs if "ev74" in job.backends]
-    base = max(PAGE_BYTES, memory.window_base)
-    end = memory.window_base + memory.window_bytes
     largest = max((sum(_sizes(job.plan)) for job in jobs), default=0)
-    if base + 2 * largest + sum(CONTROL) <= end:
+    if memory.first_address + 2 * largest + ROOMY_BYTES <= memory.end_address:
         return None
-    last, job = max(_ends(base, jobs), key=lambda pair: pair[0])
-    return (last - memory.window_base, job) if last > end else None
+    last, job = max(_ends(memory, jobs), key=lambda pair: pair[0], default=(0, None))
+    return None if job is None or last <= memory.end_address else (last - memory.window_base, job)
 
 
-def _ends(base: int, jobs: Iterable[ScenarioJob]) -> Iterator[tuple[int, ScenarioJob]]:
+def _ends(memory: MemorySpec, jobs: Iterable[ScenarioJob]) -> Iterator[tuple[int, ScenarioJob]]:
     """Where each job's storage would end if there were no end to the window."""
-    from tessbed.runtime.memory.heap import Heap  # simpy comes along, and few scenarios get here
+    from tessbed.runtime.memory import device_addresses  # simpy comes along, and few scenarios get here
 
-    heap, controlled = Heap("device", base, ENDLESS), False
+    storage = device_addresses.SuccessiveJobs(device_addresses.endless_heap(memory))
     for job in jobs:
-        sizes = _sizes(job.plan)
-        if not (job.plan.empty or controlled):
-            sizes += CONTROL
-        places = [heap.take(size) for size in sizes]
-        yield max(place + size for place, size in zip(places, sizes, strict=True)), job
-        for place in places[:2]:
-            heap.give(place)
-        controlled = controlled or not job.plan.empty
+        yield storage.end(_sizes(job.plan), packet=not job.plan.empty), job
 
 
 def _sizes(plan: Plan) -> list[int]:

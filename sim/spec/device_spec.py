@@ -83,6 +83,16 @@ class MemorySpec:
     window_base: int = knob(0x8000_0000, "address", "first device address", "public", high=1 << 62)
     window_bytes: int = knob(0x8000_0000, "B", "length of the window: 2 GiB", "public", low=4096, high=1 << 62)
 
+    @property
+    def first_address(self) -> int:
+        """The first address of storage: the page of address 0 stays free, since 0 means unbound."""
+        return max(limits.PAGE_BYTES, self.window_base)
+
+    @property
+    def end_address(self) -> int:
+        """The address behind the window."""
+        return self.window_base + self.window_bytes
+
 
 @attrs.frozen
 class VectorTicks:

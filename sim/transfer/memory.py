@@ -93,7 +93,7 @@ class DeviceMemory:
             self.on_change()
 
     def _find(self, address: int, nbytes: int) -> Mapping:
-        base, limit = self.spec.window_base, self.spec.window_base + self.spec.window_bytes
+        base, limit = self.spec.window_base, self.spec.end_address
         if address < base or address + nbytes > limit:
             raise MemoryFault("outside_window", address, nbytes)
         index = bisect_right(self._starts, address) - 1
@@ -105,7 +105,7 @@ class DeviceMemory:
 
     def _admit(self, mapping: Mapping, neighbours: list[Mapping]) -> None:
         array, name = mapping.array, mapping.name or "a buffer"
-        base, limit = self.spec.window_base, self.spec.window_base + self.spec.window_bytes
+        base, limit = self.spec.window_base, self.spec.end_address
         problems = {
             "is not a 1-D C-contiguous uint8 array": array.ndim != 1
             or array.dtype != np.uint8

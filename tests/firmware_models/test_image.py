@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tessbed.firmware_models.image import WORK_ITEMS, Composition, FirmwareImage
+from tessbed.firmware_models.image import Composition, FirmwareImage
+from tessbed.firmware_models.kernel_handles import WORK_ITEMS
 from tessbed.firmware_models.refusals import STATUS
 from tessbed.scenarios.backends import ev74
 from tessbed.sim.spec.device_spec import DeviceSpec
@@ -31,7 +32,7 @@ def test_handles_are_cached_apart_for_each_dtype() -> None:
     image = FirmwareImage.full()
     loads = [load_ticks(image, g) for g in (TESS_INT8, TESS_INT8, TESS_BF16, TESS_INT8, TESS_BF16, DETESS_BF16)]
     assert loads == [5000, 0, 5000, 0, 0, 5000]
-    assert sorted(image.handles) == [("detess", "bf16"), ("tess", "bf16"), ("tess", "int8")]
+    assert sorted(image.handles.loaded) == [("detess", "bf16"), ("tess", "bf16"), ("tess", "int8")]
 
 
 def test_the_worker_is_picked_once_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +49,7 @@ def test_the_worker_is_picked_once_a_job(monkeypatch: pytest.MonkeyPatch) -> Non
     launch(TESS_BF16, {"workers": 16}, firmware=image)
     launch(Geometry("tess", (5, 3), "bf16", (-1, -1, 0, 1), (1, 1, 2, 2)), firmware=image)
     assert made == [(1, 1, 3, 2), (2, 1, 1, 3)]
-    assert list(image.handles) == [("tess", "bf16")]
+    assert list(image.handles.loaded) == [("tess", "bf16")]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tessbed.firmware_models import image
+from tessbed.firmware_models import kernel_handles
 from tessbed.firmware_models.band import WorkItem
 from tessbed.firmware_models.band_cache import BandTemplates
 from tessbed.firmware_models.geometry import PacketGeometry
@@ -114,7 +114,7 @@ def test_sites_with_equal_keys_make_equal_bands() -> None:
             geometry, spec, workers = packet_geometry(asked, rng), device(rng), rng.choice([1, 3, 4])
             known: dict[Any, Any] = {}
             for worker in range(workers):
-                for item in image.WORK_ITEMS[geometry.packs](geometry, spec, workers)(worker):
+                for item in kernel_handles.WORK_ITEMS[geometry.packs](geometry, spec, workers)(worker):
                     several += item.key in known
                     assert made(item) == known.setdefault(item.key, made(item))
     assert several > 10_000
@@ -134,7 +134,7 @@ def test_moulds_make_what_each_site_would_make(likes, monkeypatch) -> None:
         if 0 not in asked.shape:
             rng = random.Random(number)
             geometry, spec, workers = packet_geometry(asked, rng), device(rng), rng.choice([1, 3, 4])
-            items = image.WORK_ITEMS[geometry.packs](geometry, spec, workers)
+            items = kernel_handles.WORK_ITEMS[geometry.packs](geometry, spec, workers)
             for worker in range(workers):
                 anew = list(program_of(items)(worker))
                 with monkeypatch.context() as patch:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tessbed.firmware_models.image import FirmwareImage
 from tessbed.kernels.ev74.encode import encode_plan
+from tessbed.runtime.memory.heap import page_round
 from tessbed.scenarios.backends import Bytes
 from tessbed.scenarios.judgement import oracle_case
 from tessbed.scenarios.model import Geometry, ScenarioJob
@@ -20,7 +21,6 @@ from tessbed.sim.checkers.hazards import Checker
 from tessbed.sim.errors import HazardError
 from tessbed.sim.interleavings.untimed_engine import Choose, UntimedEngine, UntimedJob
 from tessbed.sim.spec.device_spec import DeviceSpec
-from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.transfer.memory import DeviceMemory, MemoryProbe
 
 
@@ -71,7 +71,7 @@ class ExplorationBench:
         source = golden_bytes(plan.input.required_bytes)
         self.expected = expected_output(oracle_case(case.geometry), source, case.prefill)
         self.memory = DeviceMemory(case.spec.memory)
-        first, input_buffer = self._map(max(PAGE_BYTES, case.spec.memory.window_base), source.size)
+        first, input_buffer = self._map(case.spec.memory.first_address, source.size)
         input_buffer[: source.size] = source
         second, taken = self._map(first + input_buffer.size, self.expected.size)
         self.output = taken[: self.expected.size]
@@ -105,6 +105,6 @@ class ExplorationBench:
 
     def _map(self, address: int, nbytes: int) -> tuple[int, Bytes]:
         """Pages of zeros for that many bytes, mapped at `address`."""
-        pages = np.zeros(-(-nbytes // PAGE_BYTES) * PAGE_BYTES, np.uint8)
+        pages = np.zeros(page_round(nbytes), np.uint8)
         self.memory.map(address, pages)
         return address, pages

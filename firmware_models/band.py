@@ -16,18 +16,10 @@ from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.transfer.descriptor import Descriptor
 
 BAND_BYTES = 32768
-
-
 """A band moves at most this much each way where a pixel allows it: half a descriptor's reach, so that a tile of several
 bands overlaps its drains, and staging is bounded whatever the tensor."""
 
-
-"""A worker keeps bands of so many descriptors, to make others of them: memory must not grow with a tensor."""
-
-
 LEAST_BYTES = 64
-
-
 """Every area of the scratch holds at least this much: a block of 16 channels in any form."""
 
 
@@ -103,11 +95,10 @@ class Band:
     counts: dict[str, int] = attrs.Factory(dict)
 
 
-"""What a launch does: the bands of a worker, by its number."""
-
-
 class WorkItem(NamedTuple):
-    """Bands that follow each other: `make(work item)` makes them of its `part` of the launch.
+    """Bands that follow each other: `make(work item, number)` makes them of its `part` of the launch.
+
+    `number` is that of the first band among its worker's, which decides its slot; each is made before the next item's.
 
     Work items of one launch with equal keys make the same bands, but for addresses: those of reads count from `input`,
     those of drains from `output`, both device addresses.
@@ -116,11 +107,8 @@ class WorkItem(NamedTuple):
     key: Hashable
     input: int
     output: int
-    make: Callable[["WorkItem"], Iterator[Band]]
+    make: Callable[["WorkItem", int], Iterator[Band]]
     part: tuple[Any, ...]
-
-
-"""A launch as the sites of a worker, by its number."""
 
 
 def even_parts(total: int, most: int) -> int:

@@ -1,76 +1,94 @@
-"""Band templates: equal work items make the same bands at other addresses, so each is made once."""
+"""Band templates: equal work items make the same bands at other addresses, so each is made once.
+
+It is the one cache of bands. A worker asks it for bands as they come: they know their slots, so there the slot
+of a work item's first band belongs to the key, and it keeps at most some thousand descriptors, so that memory does not
+grow with a tensor. The summary of a launch asks it for the templates themselves: slots change no tick, so there a work
+item's own key is enough, and all are kept, since kinds of tiles and cuts are few.
+"""
 
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Protocol
 
 import attrs
 
-from tessbed.firmware_models.band import Band, Budget, DrainFootprint, WorkItem
+from tessbed.firmware_models.band import Band, DrainFootprint, WorkItem
 from tessbed.sim.transfer.descriptor import Descriptor
 
 MOST_CACHED_DESCRIPTORS = 4096
 
 
-class BandMaker(Protocol):
-    """Makes the bands of a worker one after the other; `made` so far, and the number decides the slot."""
+@attrs.frozen(eq=False)
+class BandTemplate:
+    """A band of a work item, made once for all equal ones, with the device addresses from which it counts."""
 
-    budget: Budget
-    made: int
+    band: Band
+    input: int
+    output: int
+
+    def at(self, source: int, target: int) -> Band:
+        """The same band of an equal work item whose input and output are at these addresses."""
+        band, reads_by, drains_by = self.band, source - self.input, target - self.output
+        return Band(
+            [Descriptor(address + reads_by, *shape) for address, *shape in band.reads],
+            band.steps,
+            band.ticks,
+            [Descriptor(address + drains_by, *shape) for address, *shape in band.chain],
+            self.footprint(target),
+            band.oversized,
+            band.counts,
+        )
+
+    def footprint(self, target: int) -> DrainFootprint:
+        """Where the band drains if the output of its work item is at `target`."""
+        place, by = self.band.footprint, target - self.output
+        return DrainFootprint(place.low + by, place.high + by, place.period, place.inner)
 
 
 @attrs.define
 class BandTemplates:
-    """The bands of a worker's last work items, from which those of equal ones are made: they differ by addresses alone.
+    """The templates of work items by what makes them equal: they differ by addresses alone."""
 
-    Bands know their slots, so the slot of a work item's first band belongs into its key here.
-    """
-
-    _known: dict[Hashable, tuple[int, int, list[Band]]] = attrs.field(factory=dict, init=False)
+    _known: dict[Hashable, list[BandTemplate]] = attrs.field(factory=dict, init=False)
     _descriptors: int = attrs.field(default=0, init=False)
 
-    def bands(self, maker: BandMaker, item: WorkItem, made: Iterable[Band]) -> Iterator[Band]:
-        """The bands of a work item: those of an equal one at its addresses, else `made`, which are kept."""
-        key = (item.key, maker.made % maker.budget.slots)
-        bands = self.like(key, item.input, item.output)
-        if bands is None:
-            return self.keep(key, item.input, item.output, made)
-        maker.made += len(bands)
-        return iter(bands)
-
-    def like(self, key: Hashable, source: int, target: int) -> list[Band] | None:
-        """The bands of a work item from device addresses `source` and `target`; None without a template."""
-        known = self._known.get(key)
+    def of(self, item: WorkItem) -> list[BandTemplate]:
+        """The templates of the work items that are equal to this one, for whom slots do not matter."""
+        known = self._known.get(item.key)
         if known is None:
-            return None
-        reads_by, drains_by = source - known[0], target - known[1]
-        return [_moved(band, reads_by, drains_by) for band in known[2]]
+            bands = item.make(item, 0)
+            known = self._known[item.key] = [BandTemplate(band, item.input, item.output) for band in bands]
+        return known
 
-    def keep(self, key: Hashable, source: int, target: int, made: Iterable[Band]) -> Iterator[Band]:
-        """The bands as they are made, kept where they are not too many."""
-        bands: list[Band] = []
+    def bands(self, items: Iterable[WorkItem], slots: int) -> Iterator[Band]:
+        """The bands of a worker's work items, one after the other; the number of a band decides its slot."""
+        first = 0
+        for item in items:
+            key = (item.key, first % slots)
+            bands = self.like(key, item)
+            if bands is not None:
+                yield from bands
+                first += len(bands)
+            else:
+                for band in self.keep(key, item, first):
+                    yield band
+                    first += 1
+
+    def like(self, key: Hashable, item: WorkItem) -> list[Band] | None:
+        """The bands of a work item after those of an equal one; None where none is kept."""
+        known = self._known.get(key)
+        return None if known is None else [template.at(item.input, item.output) for template in known]
+
+    def keep(self, key: Hashable, item: WorkItem, first: int) -> Iterator[Band]:
+        """The bands as they are made, from number `first` on; kept where they are not too many."""
+        templates: list[BandTemplate] = []
         size = 0
-        for band in made:
+        for band in item.make(item, first):
             size += len(band.reads) + len(band.chain)
             if size <= MOST_CACHED_DESCRIPTORS:
-                bands.append(band)
+                templates.append(BandTemplate(band, item.input, item.output))
             yield band
         if size <= MOST_CACHED_DESCRIPTORS:
             if self._descriptors + size > MOST_CACHED_DESCRIPTORS:
                 self._known.clear()
                 self._descriptors = 0
-            self._known[key] = (source, target, bands)
+            self._known[key] = templates
             self._descriptors += size
-
-
-def _moved(band: Band, reads_by: int, drains_by: int) -> Band:
-    """The same band at other addresses."""
-    place = band.footprint
-    return Band(
-        [Descriptor(address + reads_by, *shape) for address, *shape in band.reads],
-        band.steps,
-        band.ticks,
-        [Descriptor(address + drains_by, *shape) for address, *shape in band.chain],
-        DrainFootprint(place.low + drains_by, place.high + drains_by, place.period, place.inner),
-        band.oversized,
-        band.counts,
-    )

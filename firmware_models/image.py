@@ -29,7 +29,7 @@ from tessbed.sim.transfer.memory import MemoryProbe
 
 def band_program(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> BandProgram:
     """What a launch of `workers` does."""
-    return program_of(WORK_ITEMS[geometry.packs](geometry, spec, workers))
+    return program_of(WORK_ITEMS[geometry.packs](geometry, spec, workers), spec)
 
 
 @attrs.define(eq=False)
@@ -52,7 +52,7 @@ class FirmwareImage:
         except PacketFault as fault:
             return refusal(fault)
         items = yield from self._kernel(job, geometry)
-        yield from job.launch(body_of(program_of(items(geometry, job.spec, job.workers))))
+        yield from job.launch(body_of(program_of(items(geometry, job.spec, job.workers), job.spec)))
         return Completion(0)
 
     def admit(self, raw: bytes, memory: MemoryProbe) -> PacketGeometry:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from tessbed.firmware_models.band import Band, DrainFootprint, WorkItem
+from tessbed.firmware_models.band import DrainFootprint, WorkItem
+from tessbed.firmware_models.band_cache import BandTemplate, BandTemplates
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.kernel_handles import WORK_ITEMS
 from tessbed.firmware_models.worker_loop import in_order, wait_groups
@@ -104,20 +105,10 @@ def _outline(wanted: _OutlineKey) -> Outline:
 
 
 @attrs.frozen(eq=False)
-class _BandTemplate:
-    """A band of a work item, made once for all equal ones, with the addresses from which it counts."""
-
-    band: Band
-    groups: tuple[tuple[Descriptor, ...], ...]
-    input: int
-    output: int
-
-
-@attrs.frozen(eq=False)
 class _Part:
     """A band of a work item that stands somewhere: equal work items at equal places in a page share it."""
 
-    template: _BandTemplate
+    template: BandTemplate
     shape: BandShape
 
 
@@ -126,7 +117,7 @@ class _Placed(NamedTuple):
 
     part: _Part
     output: int
-    meetings: dict[tuple[_BandTemplate, _BandTemplate, int, int], bool]
+    meetings: dict[tuple[BandTemplate, BandTemplate, int, int], bool]
 
     @property
     def footprint(self) -> "_Placed":
@@ -142,9 +133,7 @@ class _Placed(NamedTuple):
         return known
 
     def _moved(self) -> DrainFootprint:
-        template = self.part.template
-        place, ahead = template.band.footprint, self.output - template.output
-        return attrs.evolve(place, low=place.low + ahead, high=place.high + ahead)
+        return self.part.template.footprint(self.output)
 
 
 @attrs.define(eq=False)
@@ -154,9 +143,9 @@ class _Draft:
     spec: DeviceSpec
     bands: dict[BandShape, int] = attrs.Factory(dict)
     taken: Counter[tuple[_Part, bool]] = attrs.Factory(Counter)
-    _templates: dict[Hashable, list[_BandTemplate]] = attrs.Factory(dict)
+    _templates: BandTemplates = attrs.Factory(BandTemplates)
     _parts: dict[tuple[Hashable, int, int], list[_Part]] = attrs.Factory(dict)
-    _meetings: dict[tuple[_BandTemplate, _BandTemplate, int, int], bool] = attrs.Factory(dict)
+    _meetings: dict[tuple[BandTemplate, BandTemplate, int, int], bool] = attrs.Factory(dict)
     _counted: dict[tuple[str, Shape, int], Counts] = attrs.Factory(dict)
 
     def draw(self, wanted: _OutlineKey) -> Outline:
@@ -180,21 +169,13 @@ class _Draft:
         key = (item.key, item.input % PAGE_BYTES, item.output % PAGE_BYTES)
         known = self._parts.get(key)
         if known is None:
-            known = self._parts[key] = [self._part(template, item) for template in self._templates_of(item)]
+            known = self._parts[key] = [self._part(template, item) for template in self._templates.of(item)]
         return known
 
-    def _templates_of(self, item: WorkItem) -> list[_BandTemplate]:
-        known = self._templates.get(item.key)
-        if known is None:
-            known = self._templates[item.key] = [
-                _BandTemplate(band, tuple(map(tuple, wait_groups(band, self.spec))), item.input, item.output)
-                for band in item.make(item)
-            ]
-        return known
-
-    def _part(self, template: _BandTemplate, item: WorkItem) -> _Part:
+    def _part(self, template: BandTemplate, item: WorkItem) -> _Part:
         ahead = item.input - template.input
-        groups = tuple([tuple([self._count("read", d, ahead) for d in group]) for group in template.groups])
+        wanted = wait_groups(template.band, self.spec)
+        groups = tuple([tuple([self._count("read", d, ahead) for d in group]) for group in wanted])
         ahead = item.output - template.output
         chain = tuple([self._count("write", d, ahead) for d in template.band.chain])
         return _Part(template, BandShape(groups, template.band.ticks, False, chain))
@@ -217,7 +198,7 @@ class _Draft:
             descriptors = [read for group in part.shape.groups for read in group]
             _add(reads, descriptors, times * len(descriptors), times)
             _add(writes, part.shape.chain, times, times)
-            for name, number in _statistics(part.template):
+            for name, number in _statistics(part):
                 counts[name] += times * number
             counts["ordered_drains"] += times * ordered
         return reads, writes, {name: counts[name] for name in sorted(counts) if counts[name]}
@@ -236,9 +217,10 @@ def _add(traffic: Traffic, descriptors: Sequence[Counts], transfers: int, times:
     traffic.moved_bytes = traffic.due_bytes = traffic.payload_bytes
 
 
-def _statistics(template: _BandTemplate) -> Iterator[tuple[str, int]]:
+def _statistics(part: _Part) -> Iterator[tuple[str, int]]:
     """What the worker loop counts for a band, but for its order."""
-    yield "wait_groups", len(template.groups)
+    band = part.template.band
+    yield "wait_groups", len(part.shape.groups)
     yield "bands", 1
-    yield "oversized_pitch_reads", len(template.band.reads) if template.band.oversized else 0
-    yield from template.band.counts.items()
+    yield "oversized_pitch_reads", len(band.reads) if band.oversized else 0
+    yield from band.counts.items()

@@ -8,10 +8,11 @@ document, "Execution and ownership"; docs/simulation.md, "Rules".
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, repeat
+from itertools import repeat
 from typing import Any, Protocol, TypeVar
 
 from tessbed.firmware_models.band import Band, WorkItem
+from tessbed.firmware_models.band_cache import BandTemplates
 from tessbed.firmware_models.descriptors import OVERSIZED_GROUP
 from tessbed.firmware_models.vector_ops import Packer
 from tessbed.sim.device.launch import Body
@@ -20,14 +21,14 @@ from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.transfer.descriptor import Descriptor
 
 BandProgram = Callable[[int], Iterator[Band]]
-
-
+"""What a launch does: the bands of a worker, by its number."""
 WorkItems = Callable[[int], Iterator[WorkItem]]
+"""A launch as the work items of a worker, by its number."""
 
 
-def program_of(items: WorkItems) -> BandProgram:
+def program_of(items: WorkItems, spec: DeviceSpec) -> BandProgram:
     """The bands of all work items of a worker, one after the other."""
-    return lambda worker: chain.from_iterable(item.make(item) for item in items(worker))
+    return lambda worker: BandTemplates().bands(items(worker), spec.slots)
 
 
 def body_of(program: BandProgram) -> Body:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 import attrs
 
 from tessbed.firmware_models.band import BAND_BYTES, Band, Budget, DrainFootprint, WorkItem, even_parts
-from tessbed.firmware_models.band_cache import BandTemplates
 from tessbed.firmware_models.descriptors import DescriptorBuilder, build_descriptors
 from tessbed.firmware_models.geometry import BLOCK, PacketGeometry, Tile
 from tessbed.firmware_models.partition import Range, boxes, cut_bytes
@@ -74,11 +73,11 @@ class _Maker:
     spec: DeviceSpec
     budget: Budget
     made: int = 0
-    templates: BandTemplates = attrs.field(factory=BandTemplates)
 
-    def tile_bands(self, item: WorkItem) -> Iterator[Band]:
+    def tile_bands(self, item: WorkItem, number: int) -> Iterator[Band]:
         """The bands of a work item's part: a tile, and the bytes of it that are owned."""
-        return self.templates.bands(self, item, self._made(*item.part))
+        self.made = number
+        return self._made(*item.part)
 
     def _made(self, tile: Tile, low: int, high: int) -> Iterator[Band]:
         geometry = self.geometry

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import attrs
 
 from tessbed.firmware_models.band import BAND_BYTES, Band, Budget, DrainFootprint, WorkItem, even_parts
-from tessbed.firmware_models.band_cache import BandTemplates
 from tessbed.firmware_models.descriptors import build_descriptors
 from tessbed.firmware_models.geometry import BLOCK, PacketGeometry
 from tessbed.firmware_models.partition import Level, Range, boxes, cut_elements
@@ -122,12 +121,11 @@ class _Maker:
     whole: frozenset[int]
     budget: Budget
     reader: TileReader
-    templates: BandTemplates
     made: int
 
     def __init__(self, geometry: PacketGeometry, spec: DeviceSpec, dimensions: Sequence[Dimension]) -> None:
         self.geometry, self.spec, self.dimensions, self.made = geometry, spec, dimensions, 0
-        self.whole, self.templates = axes_taken_whole(geometry, dimensions), BandTemplates()
+        self.whole = axes_taken_whole(geometry, dimensions)
         c_axis = geometry.axes[C]
         channels = c_axis.extent if C in self.whole else c_axis.tile
         gathered = sum(geometry.pixel_bytes(high - low) for low, high in self._segments(C, (0, channels)))
@@ -140,9 +138,10 @@ class _Maker:
             for chosen in product(*map(self._cuts, self.dimensions, box)):
                 yield self._item(chosen)
 
-    def _bands(self, item: WorkItem) -> Iterator[Band]:
+    def _bands(self, item: WorkItem, number: int) -> Iterator[Band]:
         """The bands of a work item's part: a block."""
-        return self.templates.bands(self, item, map(self._band, self._fitting(*item.part)))
+        self.made = number
+        return map(self._band, self._fitting(*item.part))
 
     def _cuts(self, dimension: Dimension, inside: Range) -> list[Cut]:
         """A range of an axis cut at tile edges, or whole where the axis is taken whole."""

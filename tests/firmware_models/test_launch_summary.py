@@ -71,8 +71,7 @@ def device(rng: random.Random) -> DeviceSpec:
 
 def made_alone(self, item):
     """A work item's bands without a look at equal ones."""
-    self._templates.clear()
-    return [self._part(template, item) for template in self._templates_of(item)]
+    return [self._part(template, item) for template in BandTemplates().of(item)]
 
 
 def shared_and_alone(asked: Asked, rng: random.Random, monkeypatch) -> list:
@@ -101,7 +100,7 @@ def made(item: WorkItem):
             (band.footprint.low - item.output, band.footprint.high - item.output, band.footprint.period),
             (band.footprint.inner, band.ticks, band.oversized, band.counts),
         )
-        for band in item.make(item)
+        for band in item.make(item, 0)
     ]
 
 
@@ -136,8 +135,8 @@ def test_moulds_make_what_each_site_would_make(likes, monkeypatch) -> None:
             geometry, spec, workers = packet_geometry(asked, rng), device(rng), rng.choice([1, 3, 4])
             items = kernel_handles.WORK_ITEMS[geometry.packs](geometry, spec, workers)
             for worker in range(workers):
-                anew = list(program_of(items)(worker))
+                anew = list(program_of(items, spec)(worker))
                 with monkeypatch.context() as patch:
                     patch.setattr(BandTemplates, "like", counted)
-                    assert list(program_of(items)(worker)) == anew
+                    assert list(program_of(items, spec)(worker)) == anew
     assert copied > 5_000

@@ -76,3 +76,17 @@ def test_a_pitch_is_never_narrowed(pitch: int, descriptors: int, oversized: bool
     assert len(made.descriptors) == descriptors
     assert made.oversized is oversized
     assert [d.address for d in made.descriptors] == [4096 + row * pitch for row in range(descriptors)]
+
+
+@pytest.mark.parametrize(("extents", "strides"), [((2, 100), (40_000, 300)), ((100, 2), (300, 40_000))])
+def test_the_longest_axis_becomes_the_rows(extents: tuple[int, int], strides: tuple[int, int]) -> None:
+    """Of two axes whose pitches fit, the longer one is the rows, so that two descriptors are enough for 200 runs."""
+    made = build_descriptors(4096, 0, extents, strides, 9, 65535)
+    assert [(d.address, d.rows, d.pitch) for d in made.descriptors] == [(4096, 100, 300), (4096 + 40_000, 100, 300)]
+
+
+def test_an_axis_beyond_the_field_is_stepped_through() -> None:
+    """The rows are the longest axis among those whose pitch fits, even if another is longer."""
+    made = build_descriptors(4096, 0, (100, 3), (70_000, 300), 9, 65535)
+    assert len(made.descriptors) == 100
+    assert {(d.rows, d.pitch) for d in made.descriptors} == {(3, 300)}

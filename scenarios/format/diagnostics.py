@@ -21,6 +21,26 @@ CODES = {
 """The codes of mistakes that admission does not name; its own are those of `ContractError`."""
 
 
+LONGEST_TEXT = 1000
+"""Characters of a message: several times what any needs that echoes no long value."""
+LONGEST_KEY = 80
+"""Characters of a key where a message names it."""
+MOST_LINES = 100
+"""So many mistakes are reported one by one, and the others as a number."""
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text, with its middle left out where it is longer than `limit`."""
+    if len(text) <= limit:
+        return text
+    tail = limit // 4
+    return f"{text[: limit - tail - 3]}...{text[-tail:]}"
+
+
+def _short_text(text: str) -> str:
+    return shortened(text, LONGEST_TEXT)
+
+
 @attrs.frozen
 class Location:
     """Where a value was written: a file with line and column (both from 1), or an option such as `--set name`."""
@@ -46,7 +66,7 @@ class Problem:
     """
 
     place: Location
-    text: str
+    text: str = attrs.field(converter=_short_text)
     code: str = "invalid_value"
 
     def __str__(self) -> str:
@@ -58,12 +78,24 @@ class ScenarioError(ValueError):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.place.order))
-        super().__init__("\n".join(map(str, self.problems)))
+        super().__init__("\n".join(first_lines(self.problems)))
+
+
+def first_lines(mistakes: Sequence[object]) -> list[str]:
+    """The mistakes as text, a line each: the first hundred, and how many there are beside."""
+    lines = [str(mistake) for mistake in mistakes[:MOST_LINES]]
+    left = len(mistakes) - len(lines)
+    return [*lines, f"... and {left:,} more mistake{'s' * (left != 1)}"] if left else lines
+
+
+def option_place(option: str, key: str) -> Location:
+    """The place of what an option says about a key, such as `--set device.workers`."""
+    return Location(f"{option} {shortened(key, LONGEST_KEY)}")
 
 
 def path_text(path: KeyPath) -> str:
     """The path as people write it: jobs[0].linear.strides_bytes[1]."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{shortened(step, LONGEST_KEY)}" for step in path)
     return text.removeprefix(".")
 
 

@@ -5,10 +5,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tessbed.kernels import Plan
 from tessbed.kernels.ev74.fields import VERSION_MAJOR
 from tessbed.kernels.operations import operation
 from tessbed.scenarios.format.address_space import too_small
-from tessbed.scenarios.format.diagnostics import KeyPath, ScenarioError, path_text
+from tessbed.scenarios.format.diagnostics import LONGEST_KEY, KeyPath, ScenarioError, path_text, shortened
 from tessbed.scenarios.format.job_parser import job_of
 from tessbed.scenarios.format.reader import Reader, describe_value
 from tessbed.scenarios.format.schema_keys import SCENARIO
@@ -109,28 +110,38 @@ def _kernels(reader: Reader, index: int, entry: dict[str, Any]) -> Iterator[tupl
 
 def _served(reader: Reader, device: DeviceSpec, firmware: FirmwareChoice, jobs: list[ScenarioJob]) -> None:
     """Blame what the device and its firmware have not got for the jobs."""
+    needs: dict[Kernel, list[int]] = {}
     for job in jobs:
         if "ev74" in job.backends:
-            _held(reader, firmware, job)
+            needs.setdefault(_kernel(job.plan), []).append(job.index)
+    for kernel, indices in needs.items():
+        _held(reader, firmware, kernel, indices)
     if reader.sound(("device",)):
         _fit(reader, device, jobs)
 
 
-def _held(reader: Reader, firmware: FirmwareChoice, job: ScenarioJob) -> None:
-    """Blame the firmware for what the job needs of it; the runtime would refuse the job, there is no fallback."""
-    plan = job.plan
+Kernel = tuple[str, str, str, str]
+"""Operation, scalar type, format and packet version."""
+
+
+def _kernel(plan: Plan) -> Kernel:
     version = f"{VERSION_MAJOR}.{plan.op.version_minor}"
-    kernel = (plan.op.name, plan.tiled_dtype.value, plan.tile_format.value)
-    if firmware.holds is not None and kernel not in firmware.holds:
+    return plan.op.name, plan.tiled_dtype.value, plan.tile_format.value, version
+
+
+def _held(reader: Reader, firmware: FirmwareChoice, kernel: Kernel, indices: list[int]) -> None:
+    """Blame the firmware for what jobs need of it; the runtime would refuse them, there is no fallback."""
+    more = f" and {len(indices) - 1:,} more need" if len(indices) > 1 else " needs"
+    needed = f"{path_text(('jobs', indices[0]))}{more} it on EV74"
+    *names, version = kernel
+    if firmware.holds is not None and tuple(names) not in firmware.holds:
         got = ", ".join(" ".join(held) for held in firmware.holds) or "nothing"
-        text = f"got {got}, wanted {' '.join(kernel)} too: {path_text(('jobs', job.index))} needs it on EV74"
-        reader.report_error(("firmware", "holds"), text)
-    needs = {"ops": plan.op.name, "dtypes": plan.tiled_dtype.value, "packet_versions": version}
-    for key, need in needs.items():
+        reader.report_error(("firmware", "holds"), f"got {got}, wanted {' '.join(names)} too: {needed}")
+    for key, need in {"ops": names[0], "dtypes": names[1], "packet_versions": version}.items():
         held = getattr(firmware, key)
         if held is not None and need not in held:
-            text = f"got {', '.join(held) or 'nothing'}, wanted {need} too"
-            reader.report_error(("firmware", key), f"{text}: {path_text(('jobs', job.index))} needs it on EV74")
+            got = shortened(", ".join(held), LONGEST_KEY) or "nothing"
+            reader.report_error(("firmware", key), f"got {got}, wanted {need} too: {needed}")
 
 
 def _fit(reader: Reader, device: DeviceSpec, jobs: list[ScenarioJob]) -> None:

@@ -10,40 +10,52 @@ from typing import Any
 
 import attrs
 
-from tessbed.scenarios.format.diagnostics import KeyPath, Location, Problem, ScenarioError, path_text
+from tessbed.scenarios.format.diagnostics import KeyPath, Location, Problem, ScenarioError, option_place, path_text
 from tessbed.scenarios.format.reader import describe_value
-from tessbed.scenarios.format.toml_source import Source, beyond_64_bits
+from tessbed.scenarios.format.toml_source import DEEPEST, Source, beyond_64_bits, deep_key, depth_of
+
+Written = tuple[int, Location]
+"""The number of the setting that wrote a path, and its option."""
+NEVER: Written = (-1, Location(""))
 
 
 def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> Source:
     """A source with the settings laid over it, in their order, then the seed. Raises ScenarioError, all at once."""
     values = _copied(source.values)
-    places = dict(source.places)
+    written: dict[KeyPath, Written] = {}
     problems: list[Problem] = []
-    for setting in settings:
+    for when, setting in enumerate(settings):
         key, equals, text = setting.partition("=")
-        place = Location(f"--set {key}")
         if not equals or not key.strip():
             text = f'got "{setting}", wanted key=value, such as device.workers=8'
             problems.append(Problem(Location("--set"), text, "usage"))
             continue
+        place = option_place("--set", key)
         try:
-            for path in _paths(values, key.strip().split(".")):
-                _put(values, places, path, value_of(text), place)
+            _set(values, written, key.strip().split("."), value_of(text), (when, place))
         except LookupError as error:
             problems.append(Problem(place, str(error.args[0])))
     if seed is not None:
-        _put(values, places, ("seed",), seed, Location("--seed"))
+        _put(values, written, ("seed",), seed, (len(settings), Location("--seed")))
     if problems:
         raise ScenarioError(problems)
+    places = _places(source.places, written)
     keys = {path: place for path, place in source.keys.items() if places.get(path, place).source == source.name}
     return attrs.evolve(source, values=values, places=places, keys=keys)
+
+
+def _set(values: Any, written: dict[KeyPath, Written], steps: Sequence[str], value: Any, now: Written) -> None:
+    """Set the value at every path that the steps name. Raises LookupError in words."""
+    if len(steps) + depth_of(value, DEEPEST) > DEEPEST:
+        raise LookupError(f"got more than {DEEPEST} names and brackets, one inside the other, wanted fewer")
+    for path in _paths(values, steps):
+        _put(values, written, path, value, now)
 
 
 def value_of(text: str) -> Any:
     """The TOML value of a setting, or the text itself where it is none."""
     try:
-        parsed = tomllib.loads(f"value = {text}")
+        parsed = {} if deep_key(text) else tomllib.loads(f"value = {text}")
         plain = len(parsed) == 1 and not any(True for _ in beyond_64_bits(parsed))
     except (ValueError, RecursionError):
         return text
@@ -72,17 +84,31 @@ def _step(path: KeyPath, value: Any, step: str) -> list[tuple[KeyPath, Any]]:
     return [((*path, int(step)), value[int(step)])]
 
 
-def _put(values: Any, places: dict[KeyPath, Location], path: KeyPath, value: Any, place: Location) -> None:
-    """Set the value, with the tables on the way to it; whatever stood at or under the path has a new place."""
+def _put(values: Any, written: dict[KeyPath, Written], path: KeyPath, value: Any, now: Written) -> None:
+    """Set the value, with the tables on the way to it, and note when and by which option."""
     *way, last = path
     for step in way:
         values = values.setdefault(step, {}) if isinstance(values, dict) else values[step]
     values[last] = _copied(value)
-    for old in [known for known in places if known[: len(path)] == path]:
-        del places[old]
-    places[path] = place
-    for depth in range(1, len(path)):
-        places.setdefault(path[:depth], place)
+    written[path] = now
+
+
+def _places(before: dict[KeyPath, Location], written: dict[KeyPath, Written]) -> dict[KeyPath, Location]:
+    """The places of all values: whatever was at or under a path that was written later has gone."""
+    if not written:
+        return dict(before)
+    places = {path: place for path, place in before.items() if not _overwritten(path, -1, written)}
+    for path, (when, place) in written.items():
+        if not _overwritten(path, when, written):
+            places[path] = place
+            for depth in range(1, len(path)):
+                places.setdefault(path[:depth], place)
+    return places
+
+
+def _overwritten(path: KeyPath, when: int, written: dict[KeyPath, Written]) -> bool:
+    """True where the path, or a table around it, was written after `when`."""
+    return any(written.get(path[:depth], NEVER)[0] > when for depth in range(1, len(path) + 1))
 
 
 def _copied(value: Any) -> Any:

@@ -12,6 +12,7 @@ from tessbed.scenarios.format.diagnostics import (
     alternatives,
     closest,
     nearest,
+    option_place,
     path_text,
 )
 from tessbed.scenarios.format.schema_keys import Key, Kind
@@ -35,7 +36,7 @@ class Reader:
         """Note a problem of the value at `path` (or at `place`, for its key); admission's texts end in their code."""
         self.mark_invalid(path)
         place = place or self.source.place(path)
-        said = place.source in (f"--set {'.'.join(map(str, path))}", "--seed")
+        said = place in (option_place("--set", ".".join(map(str, path))), Location("--seed"))
         named = ADMISSION_CODE.search(text)
         code = code or (named[1] if named else "invalid_value")
         self.problems.append(Problem(place, text if said else f"{path_text(path)}: {text}", code))

@@ -60,27 +60,69 @@ class Source:
 
 def parse_toml(text: str, name: str) -> Source:
     """The values and places of `text`; `name` is what messages call it. Raises ScenarioError for a syntax error."""
+    keys: dict[KeyPath, Location] = {}
+    places: dict[KeyPath, Location] = {}
+    if deep := deep_key(text):
+        raise _too_deep(name, deep)
     try:
         values = tomllib.loads(text)
-        found = list(_walk(text))
+        for path, key, value in _walk(text):
+            if len(path) > DEEPEST:
+                raise _too_deep(name, value)
+            if key is not None:
+                keys.setdefault(path, Location(name, *key))
+            places.setdefault(path, Location(name, *value))
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError([_syntax_problem(text, name, str(error))]) from None
+    except ScenarioError:
+        raise
     except (ValueError, RecursionError) as error:
         reason = TOO_DEEP if isinstance(error, RecursionError) else str(error)
         raise ScenarioError([Problem(Location(name, 1, 1), f"TOML that can not be read: {reason}", "syntax")]) from None
-    keys: dict[KeyPath, Location] = {}
-    places: dict[KeyPath, Location] = {}
-    for path, key, value in found:
-        if len(path) > DEEPEST:
-            raise ScenarioError([Problem(Location(name, *value), f"TOML that can not be read: {TOO_DEEP}", "syntax")])
-        if key is not None:
-            keys.setdefault(path, Location(name, *key))
-        places.setdefault(path, Location(name, *value))
     large = list(beyond_64_bits(values))
     if large:
         text = "got an integer of more than 64 bits, which TOML does not have"
         raise ScenarioError([Problem(places.get(path, Location(name, 1, 1)), text, "syntax") for path in large])
     return Source(name, values, keys, places)
+
+
+def _too_deep(name: str, spot: "Spot") -> ScenarioError:
+    return ScenarioError([Problem(Location(name, *spot), f"TOML that can not be read: {TOO_DEEP}", "syntax")])
+
+
+def deep_key(text: str) -> "Spot | None":
+    """Line and column of a dotted key of more than DEEPEST names: `tomllib` spends the square of their number on it."""
+    if not any(line.count(".") >= DEEPEST for line in text.split("\n")):
+        return None
+    from tree_sitter import Language, Parser
+    from tree_sitter_toml import language
+
+    depth, cursor = 0, Parser(Language(language())).parse(text.encode("utf-8", "replace")).walk()
+    while True:
+        depth = depth + 1 if cursor.node.type == "dotted_key" else 0
+        if depth >= DEEPEST:
+            row, column = cursor.node.start_point
+            return row + 1, column + 1
+        if cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return None
+
+
+def depth_of(value: Any, limit: int) -> int:
+    """How many tables and lists stand one inside the other in a value; more than `limit` are not counted."""
+    level, depth = [value], 0
+    while depth <= limit:
+        level = [item for one in level if isinstance(one, dict | list) for item in _items(one)]
+        if not level:
+            break
+        depth += 1
+    return depth
+
+
+def _items(value: dict[str, Any] | list[Any]) -> Iterator[Any]:
+    return iter(value.values() if isinstance(value, dict) else value)
 
 
 def beyond_64_bits(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:

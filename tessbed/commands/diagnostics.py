@@ -12,11 +12,13 @@ import attrs
 import click
 
 from tessbed import __version__
-from tessbed.scenarios.format.diagnostics import Problem, ScenarioError
+from tessbed.scenarios.format.diagnostics import LONGEST_TEXT, Problem, ScenarioError, shortened
 from tessbed.scenarios.format.printable import escaped
 from tessbed.sim.spelling import nearest_name
 
 SCHEMA_VERSION = 1
+MOST_IN_DOCUMENT = 1000
+"""So many mistakes are in a document, and the number of the others."""
 OWN_PLACE = re.compile(r"(TESSBED_[A-Z]+|--[a-z0-9-]+): ")
 """How a message begins that names a variable of the environment, or an option."""
 
@@ -55,7 +57,7 @@ def diagnostics(error: Exception, command: str) -> list[Diagnostic]:
         return [_of_problem(problem) for problem in error.problems]
     if isinstance(error, click.UsageError):
         place, text = _usage(error, command)
-        return [Diagnostic(place, text, "usage")]
+        return [Diagnostic(place, shortened(text, LONGEST_TEXT), "usage")]
     if isinstance(error, OSError) and error.strerror:
         name = error.filename
         file = None if name is None else name.decode(errors="surrogateescape") if isinstance(name, bytes) else str(name)
@@ -115,12 +117,15 @@ def _lower(text: str) -> str:
 
 
 def document(found: Sequence[Diagnostic], results: dict[str, Any]) -> dict[str, Any]:
-    """The JSON document of exit code 2; `results` is what went well beside."""
-    return {"schema_version": SCHEMA_VERSION, "diagnostics": [one.document() for one in found], **results}
+    """The JSON document of exit code 2; `results` is what went well beside, `left_out` how many mistakes it has not."""
+    shown = found[:MOST_IN_DOCUMENT]
+    left = {"left_out": len(found) - len(shown)} if len(found) > len(shown) else {}
+    return {"schema_version": SCHEMA_VERSION, "diagnostics": [one.document() for one in shown], **left, **results}
 
 
 def sarif(found: Sequence[Diagnostic]) -> dict[str, Any]:
     """A SARIF 2.1.0 log, as code hosts and editors read it."""
+    found, left = found[:MOST_IN_DOCUMENT], len(found[MOST_IN_DOCUMENT:])
     rules = sorted({one.code for one in found})
     driver = {"name": "tessbed", "version": __version__, "rules": [{"id": rule} for rule in rules]}
     results = [
@@ -136,7 +141,14 @@ def sarif(found: Sequence[Diagnostic]) -> dict[str, Any]:
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
+        "runs": [
+            {
+                "tool": {"driver": driver},
+                "columnKind": "unicodeCodePoints",
+                "results": results,
+                **({"properties": {"left_out": left}} if left else {}),
+            }
+        ],
     }
 
 

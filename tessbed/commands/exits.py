@@ -105,10 +105,11 @@ def _refused(error: Exception, arguments: list[str]) -> int:
         echo(f"{command_of(arguments)}: {OUR_BUG}", err=True)
         return BUG
     from tessbed.commands.diagnostics import diagnostics, document, sarif
+    from tessbed.scenarios.format.diagnostics import first_lines
 
     found = diagnostics(error, command_of(arguments))
-    for one in found:
-        echo(*str(one).split("\n"), err=True)
+    for line in first_lines(found):
+        echo(*line.split("\n"), err=True)
     form = form_of(arguments)
     if code == INVALID and form:
         echo_json(sarif(found) if form == "sarif" else document(found, getattr(error, "results", {})))

@@ -10,7 +10,7 @@ from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioErro
 from tessbed.scenarios.study.sweep.batches import BatchRunner
 from tessbed.scenarios.study.sweep.point import Batch, Row, failed
 from tessbed.scenarios.study.sweep.resolver import Resolved, Resolver, check_configuration
-from tessbed.scenarios.study.sweep.space import Setting, Space
+from tessbed.scenarios.study.sweep.space import Setting, Space, space_of
 from tessbed.scenarios.study.sweep.store import Store
 from tessbed.sim.errors import SpecError
 
@@ -44,13 +44,13 @@ def plan_sweep(
 
     A point whose values only do not go together is no mistake of the sweep: its row says why there is no result.
     """
-    check_configuration(name, settings, space, "--vary")
-    resolver = Resolver(name, tuple(settings), engine)
     number = min(space.size, count or space.size)
     if number > MOST_POINTS:
         advice = f"wanted {MOST_POINTS:,} at most: --random N draws some, `tessbed search` looks for the best"
         raise ScenarioError([Problem(Location("--vary"), f"got {number:,} points, {advice}")])
     points = tuple(space.points(count, seed))
+    check_configuration(name, settings, space if number == space.size else space_of(points), "--vary")
+    resolver = Resolver(name, tuple(settings), engine)
     resolved: dict[str, Resolved] = {}
     refused: dict[str, Row] = {}
     keys = []

@@ -4,17 +4,21 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import compress
+from pathlib import Path
 from typing import Any
 
 import attrs
 
 from tessbed import __version__
-from tessbed.scenarios.format.diagnostics import Location, ScenarioError
-from tessbed.scenarios.format.overrides import value_of
-from tessbed.scenarios.library import load
+from tessbed.scenarios.format.diagnostics import ScenarioError, option_place
+from tessbed.scenarios.format.loader import compose
+from tessbed.scenarios.format.overrides import apply, value_of
+from tessbed.scenarios.format.toml_source import Source
+from tessbed.scenarios.library import read_source
 from tessbed.scenarios.model import Scenario, to_values
 from tessbed.scenarios.study.measurement import check_workers, studied
-from tessbed.scenarios.study.sweep.space import Setting, Space, settings_of
+from tessbed.scenarios.study.sweep.space import Setting, Space, SweptParameter, settings_of
 from tessbed.sim.errors import SpecError
 from tessbed.sim.exact.engine import chosen_form
 from tessbed.sim.spec.device_spec import DeviceSpec, override
@@ -32,6 +36,19 @@ class Resolved:
     key: str
 
 
+@attrs.frozen
+class Base:
+    """A scenario file, read once, with the settings that hold at every point."""
+
+    read: tuple[Source, Path]
+    settings: tuple[str, ...]
+
+    def with_settings(self, more: Sequence[Setting]) -> Scenario:
+        """The scenario with more settings. Raises ScenarioError."""
+        source, folder = self.read
+        return compose(apply(source, [*self.settings, *settings_of(more)]), folder)
+
+
 @attrs.define
 class Resolver:
     """Resolves points of a scenario with `settings`; points that differ in the device alone share what is loaded.
@@ -42,6 +59,7 @@ class Resolver:
     name: str
     settings: tuple[str, ...]
     engine: str
+    _base: Base | None = attrs.field(default=None, init=False)
     _loaded: dict[tuple[Setting, ...], tuple[Scenario, str] | ScenarioError] = attrs.field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -67,7 +85,8 @@ class Resolver:
 
     def _load(self, others: Sequence[Setting]) -> tuple[Scenario, str] | ScenarioError:
         try:
-            base = studied(load(self.name, [*self.settings, *settings_of(others)]))
+            self._base = self._base or Base(read_source(self.name), self.settings)
+            base = studied(self._base.with_settings(others))
         except ScenarioError as error:
             return error
         return base, scenario_digest(base)
@@ -78,11 +97,17 @@ def split(point: Sequence[Setting]) -> tuple[tuple[Setting, ...], tuple[Setting,
 
     A table replaces what stands in its place, even what was set before it: then all are laid over the file in order.
     """
-    inside = any(one.startswith(f"{other}.") for one, _ in point for other, _ in point)
-    if inside or any(isinstance(_value(text), dict) for _, text in point):
+    if _one_inside_another([key for key, _ in point]) or any(isinstance(_value(text), dict) for _, text in point):
         return tuple(point), ()
-    quick = [setting for setting in point if setting[0].startswith(DEVICE) and setting[0] != PRESET]
-    return tuple(setting for setting in point if setting not in quick), tuple(quick)
+    quick = [key.startswith(DEVICE) and key != PRESET for key, _ in point]
+    others = [setting for setting, changes_device in zip(point, quick, strict=True) if not changes_device]
+    return tuple(others), tuple(compress(point, quick))
+
+
+def _one_inside_another(keys: Sequence[str]) -> bool:
+    """True where one key names a table around another."""
+    tables = {".".join(steps[:depth]) for steps in (key.split(".") for key in keys) for depth in range(1, len(steps))}
+    return not tables.isdisjoint(keys)
 
 
 def changed(spec: DeviceSpec, changes: Sequence[Setting]) -> DeviceSpec:
@@ -138,28 +163,54 @@ def _digest(value: Any) -> str:
 def check_configuration(name: str, settings: Sequence[str], space: Space, option: str) -> None:
     """Raise ScenarioError where a value of one axis is wrong whatever the others are: no value of it works.
 
-    Also where there is nothing to study, unless an axis may change that. `option` is how the axes were given.
+    Also where there is nothing to study, unless an axis may change that. `option` is how the axes were given. An axis
+    is left as soon as one of its values works, but for values that are no numbers: those may name what there is not.
     """
-    scenario = load(name, settings)
+    base = Base(read_source(name), tuple(settings))
+    scenario = base.with_settings([])
     if all(axis.key.startswith(DEVICE) for axis in space.axes):
         studied(scenario)
     for axis in space.axes:
-        errors = [error for value in axis.values if (error := _refusal(scenario, name, settings, (axis.key, value)))]
-        if (errors and len(errors) == len(axis.values)) or any(_unknown(error) for error in errors):
-            raise _said_of(option, axis.key, errors[0])
+        if error := _refusal_of_axis(base, scenario, axis):
+            raise _said_of(option, axis.key, error)
 
 
-def _refusal(scenario: Scenario, name: str, settings: Sequence[str], setting: Setting) -> ScenarioError | None:
-    """What a setting alone makes wrong, if anything."""
+def _refusal_of_axis(base: Base, scenario: Scenario, axis: SweptParameter) -> ScenarioError | None:
+    """Why no value of the axis works, or why one of them never can, if so."""
+    first, works = None, False
+    for value in axis.values:
+        number = isinstance(_value(value), int | float)
+        if number and works:
+            continue
+        setting = (axis.key, value)
+        if _fits_the_device(scenario, setting):
+            works = True
+            continue
+        if number and first and setting[0].startswith(DEVICE):
+            continue
+        error = _refusal(base, setting)
+        if error and _unknown(error):
+            return error
+        works, first = works or error is None, first or error
+    return None if works else first
+
+
+def _fits_the_device(scenario: Scenario, setting: Setting) -> bool:
+    """True for a setting that changes the device alone, and can be."""
+    others, changes = split([setting])
+    if others:
+        return False
     try:
-        others, changes = split([setting])
-        if not others:
-            check_workers(scenario, changed(scenario.device, changes))
-            return None
+        check_workers(scenario, changed(scenario.device, changes))
     except SpecError:
-        pass  # told below with its place
+        return False
+    return True
+
+
+def _refusal(base: Base, setting: Setting) -> ScenarioError | None:
+    """What a setting alone makes wrong, with its place, if anything."""
     try:
-        load(name, [*settings, *settings_of([setting])])
+        base.with_settings([setting])
     except ScenarioError as error:
         return error
     return None
@@ -167,7 +218,7 @@ def _refusal(scenario: Scenario, name: str, settings: Sequence[str], setting: Se
 
 def _said_of(option: str, key: str, error: ScenarioError) -> ScenarioError:
     """The error with the option that was given, and not with the one of a single run."""
-    mine = Location(f"--set {key}"), Location(f"{option} {key}")
+    mine = option_place("--set", key), option_place(option, key)
     return ScenarioError([attrs.evolve(p, place=mine[1] if p.place == mine[0] else p.place) for p in error.problems])
 
 

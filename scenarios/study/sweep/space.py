@@ -76,6 +76,15 @@ class Space:
         return map(self.point, self.numbers(count, seed))
 
 
+def space_of(points: Sequence[tuple[Setting, ...]]) -> Space:
+    """The space of the values that some points have: what a draw needs of the space that it was drawn from."""
+    values: dict[str, dict[str, None]] = {}
+    for point in points:
+        for key, value in point:
+            values.setdefault(key, {})[value] = None
+    return Space(tuple(SweptParameter(key, tuple(found)) for key, found in values.items()))
+
+
 def parse_space(varied: Sequence[str], option: str = "--vary") -> Space:
     """The space of the KEY=VALUES of such options. Raises ScenarioError with every mistake."""
     axes, problems = [], []

@@ -15,6 +15,7 @@ from contextlib import closing
 import pytest
 
 from tessbed.scenarios.format.diagnostics import ScenarioError
+from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.library import load
 from tessbed.scenarios.runner import run_scenario
 from tessbed.scenarios.study.measurement import measure_scenario, studied
@@ -477,3 +478,51 @@ def test_mistakes_of_the_command(options, words, tmp_path) -> None:
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert (tmp_path / "theirs").read_text() == "theirs"
+
+
+@pytest.fixture
+def composed(monkeypatch) -> list[int]:
+    """One entry for every time that a scenario is composed from its values."""
+    counted: list[int] = []
+
+    def counting(*arguments, **options):
+        counted.append(1)
+        return compose(*arguments, **options)
+
+    monkeypatch.setattr(resolver, "compose", counting)
+    return counted
+
+
+def test_too_large_a_space_is_refused_before_anything_is_tried(composed) -> None:
+    """Its size is known from the options alone."""
+    spanned = space.parse_space(["seed=1..10000", "jobs.0.workers=1..10000"])
+    with pytest.raises(ScenarioError, match="got 100,000,000 points, wanted 1,000,000 at most"):
+        plan_sweep("luma", [], spanned, None, 0, "exact")
+    assert not composed
+
+
+@pytest.mark.parametrize("axis", ["seed=1..10000", "device.decode_ticks=1..10000", "jobs.*.output_prefill=0..255"])
+def test_a_draw_tries_only_what_was_drawn(axis, composed) -> None:
+    """A sweep of five points of a large space composes about five scenarios."""
+    spanned = space.parse_space([axis, "device.dispatch_ticks=1..10000"])
+    plan_sweep("luma", ["jobs.*.backend=ev74"], spanned, 5, 0, "exact")
+    assert len(composed) <= 12
+
+
+@pytest.mark.parametrize("axis", ["seed=1..10000", "device.slots=1..10000", "jobs.*.timeout_ticks=1..10000"])
+def test_an_axis_is_left_when_a_value_works(axis, composed) -> None:
+    """Whether an axis is wrong by itself is known when one of its numbers works."""
+    resolver.check_configuration("luma", ["jobs.*.backend=ev74"], space.parse_space([axis]), "--over")
+    assert len(composed) <= 2
+
+
+def test_a_name_that_is_not_there_is_found_behind_one_that_is() -> None:
+    """Values that are names are all tried: an unknown preset is a mistake of the sweep, not of its points."""
+    with pytest.raises(ScenarioError, match="unknown preset 'nope'"):
+        resolver.check_configuration("luma", [], space.parse_space(["device.preset=ev74-4core,nope"]), "--over")
+
+
+def test_settings_inside_others() -> None:
+    """A point with a key inside another's table is laid over the file in order; others may share what is loaded."""
+    assert resolver.split([("device.dma", "{}"), ("device.dma.outstanding", "1")])[1] == ()
+    assert resolver.split([("device.dma.outstanding", "1"), ("device.dmax", "1")])[0] == ()

@@ -99,9 +99,10 @@ def deep_key(text: str) -> "Spot | None":
 
     depth, cursor = 0, Parser(Language(language())).parse(text.encode("utf-8", "replace")).walk()
     while True:
-        depth = depth + 1 if cursor.node.type == "dotted_key" else 0
+        node: Any = cursor.node
+        depth = depth + 1 if node.type == "dotted_key" else 0
         if depth >= DEEPEST:
-            row, column = cursor.node.start_point
+            row, column = node.start_point
             return row + 1, column + 1
         if cursor.goto_first_child():
             continue

@@ -18,11 +18,11 @@ def engine_difference(events: JobStats, exact: JobStats) -> str | None:
     """Where the engines part, in words: the first tick at which a transfer differs, else the first statistic."""
     disagreement = min(_disagreement(events.trace, exact.trace), default=None)
     if disagreement is not None:
-        return f"the engines part at tick {disagreement[0]}: {disagreement[1]}"
+        return f"the engines differ at tick {disagreement[0]}: {disagreement[1]}"
     for field in attrs.fields(JobStats):
         one, other = getattr(events, field.name), getattr(exact, field.name)
         if field.name != "trace" and one != other:
-            return f"the engines agree on every transfer and part on {field.name}: simpy {one}, exact {other}"
+            return f"the engines agree on every transfer and differ on {field.name}: simpy {one}, exact {other}"
     return None
 
 

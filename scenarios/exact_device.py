@@ -58,9 +58,9 @@ def not_exact_because(scenario: Scenario) -> str | None:
     for job in scenario.jobs:
         for name, there in (("faults", job.faults), ("an expected fault", job.expected_fault)):
             if there:
-                return f"job {job.name} has {name}, which only the event engine knows"
+                return f"job {job.name} has {name}, which only the event engine supports"
         if job.timeout_ticks is not None:
-            return f"job {job.name} has a timeout, which only the event engine can run into"
+            return f"job {job.name} has a timeout, which only the event engine models"
     return None
 
 

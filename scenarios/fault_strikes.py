@@ -32,10 +32,10 @@ def idle_faults(faults: Sequence[Fault], struck: Sequence[Fault], stats: JobStat
 
 def _why(fault: Fault, stats: JobStats | None) -> str:
     if fault.kind not in TRANSFER_FAULTS:
-        return "the job's completion did not come to it before the run was over"
+        return "the job's completion was not reached before the run ended"
     made = Counter[int]()
     for (worker, _), digest in (stats.digests if stats else {}).items():
         made[worker] += digest.transfers
     if stats and fault.transfer >= made[fault.worker]:
         return f"worker {fault.worker} made {made[fault.worker]} transfers, this is number {fault.transfer} from 0"
-    return f"transfer {fault.transfer} of worker {fault.worker} did not come to it before the job was over"
+    return f"transfer {fault.transfer} of worker {fault.worker} was not reached before the job ended"

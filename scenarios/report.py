@@ -118,8 +118,8 @@ def report_table(run: ScenarioRun) -> list[str]:
 def _verdict(run: ScenarioRun) -> str:
     judged = [outcome.ok for outcome in run.outcomes if not outcome.timing_only]
     timed = sum(outcome.timing_only for outcome in run.outcomes)
-    words = [f"{sum(judged)} of {len(judged)} results as they must be, byte for byte"] if judged else []
-    return "; ".join([*words, *([f"{timed} timed only, no byte of theirs moved"] if timed else [])])
+    words = [f"{sum(judged)} of {len(judged)} results correct, byte for byte"] if judged else []
+    return "; ".join([*words, *([f"{timed} timed only, none of their bytes moved"] if timed else [])])
 
 
 def _row(entry: JobOutcome, outcome: Outcome) -> tuple[str, ...]:

@@ -109,7 +109,7 @@ class Runner:
             return judge_output(backend, job, source, backends.run_a65(job.plan, source, job.output_prefill))
         if self.stopped_by:
             return _troubled(
-                job, Trouble("not_run", f"the device is spoilt since job {self.stopped_by}", "not_run"), None
+                job, Trouble("not_run", f"the device can not be used after job {self.stopped_by}", "not_run"), None
             )
         with backends.output_buffer(self.runtime, job.plan, job.output_prefill) as output_buffer:
             limits = {"workers": job.workers, "timeout_ticks": job.timeout_ticks}

@@ -16,13 +16,13 @@ FAULT_KINDS = {
     "dma_error": "the bus answers a transfer with an error; the job ends with that status",
     "stall": "a channel never finishes a transfer; the job hangs until the device is reset",
     "worker_died": "a worker dies when it requests a transfer; the job ends with that status",
-    "lost": "neither record nor interrupt ever comes",
-    "lost_interrupt": "the record is written, the interrupt never comes",
-    "torn_record": "the record is damaged on its way, the interrupt comes",
-    "late": "record and interrupt come `ticks` later, while the device goes on",
-    "repeated": "a second interrupt comes `ticks` after the first",
-    "early": "an interrupt comes before the job has started, one more than it should",
-    "stranger": "an interrupt comes for a cookie that nobody has submitted, one more than it should",
+    "lost": "neither record nor interrupt arrives",
+    "lost_interrupt": "the record is written, the interrupt never arrives",
+    "torn_record": "the record is corrupted on its way, the interrupt arrives",
+    "late": "record and interrupt arrive `ticks` later, while the device continues",
+    "repeated": "a second interrupt arrives `ticks` after the first",
+    "early": "an extra interrupt arrives before the job has started",
+    "stranger": "an extra interrupt arrives with a cookie that was never submitted",
 }
 UNKNOWN_STATUS = 1 << 63  # no host counts that far
 Strike = Callable[["Fault"], None]

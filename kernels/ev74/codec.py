@@ -13,7 +13,7 @@ from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, LAYOUT, PACKET_BYTES, P
 
 FAULTS = {
     "size": "the bytes are fewer or more than a packet",
-    "magic": "the bytes are no packet",
+    "magic": "the bytes are not a packet",
     "version": "the packet's version is not one that this reader knows",
     "crc": "the checksum does not match the bytes",
     "range": "a field holds a value outside its limits",

@@ -68,7 +68,7 @@ def requests_of(op: Operation) -> OperationRequests:
     params: type[Any] = NoParams
     if op.parameters:
         if op.name not in PARAMETERS:
-            text = f"nobody judges the parameters of {op.name}; add them to kernels.ops.parameters"
+            text = f"nothing checks the parameters of {op.name}; add them to kernels.ops.parameters"
             raise ContractError("parameters_unsupported", "params", text)
         params = PARAMETERS[op.name].params
     params_field = attrs.field(factory=params)

@@ -43,12 +43,12 @@ class Access(Enum):
 
 FINDING_KINDS = {
     "missing_flush": "the device may see old bytes: flush (end CPU access) before submission",
-    "missing_output_flush": "a dirty line will fall over the device's output: flush (end CPU access) before submission",
+    "missing_output_flush": "a dirty line will overwrite the device's output: flush (end CPU access) before submission",
     "missing_invalidate": "the CPU may hold old lines: invalidate (begin CPU access) after the job and before reading",
-    "wrong_invalidate": "invalidate cleans first, so dirty lines fall over the device's output; flush before the job",
-    "wrong_flush": "cleaning now puts dirty CPU lines over what the device wrote; flush before the job",
+    "wrong_invalidate": "invalidate cleans first, so dirty lines overwrite the device's output; flush before the job",
+    "wrong_flush": "cleaning now overwrites the device's output with dirty CPU lines; flush before the job",
     "access_in_flight": "a job is using these bytes: wait for it first",
-    "missing_begin": "CPU access that no begin has announced, for reading or for writing as the case may be",
+    "missing_begin": "CPU access without a begin for that kind of access (read or write)",
     "missing_end": "CPU access is still open: end it first",
     "cache_bypassed": "`.host` is DRAM, past the CPU's cache: use `.cpu`, or allocate uncached",
 }

@@ -67,7 +67,7 @@ class Queue:
         self.unretired.append(job)
 
     def head(self) -> Job | None:
-        """The next job to start: the oldest waiting one, when all that it comes after is final."""
+        """The next job to start: the oldest waiting one, when all that it depends on is final."""
         job = self.waiting[0] if self.waiting else None
         return job if job and all(other.final for other in job.after) else None
 

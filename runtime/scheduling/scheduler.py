@@ -34,11 +34,11 @@ class Notice:
 
 
 NOTICES = {
-    "late": "a record came after the job's time was over; the device is done with it",
-    "repeated": "an interrupt for a job that had ended already; ignored",
-    "unconfirmed": "an interrupt without a valid record; the job runs on",
+    "late": "a record arrived after the job had timed out; the device has finished it",
+    "repeated": "an interrupt for a job that had already ended; ignored",
+    "unconfirmed": "an interrupt without a valid record; the job continues",
     "unknown": "an interrupt for a job that this runtime never started; the device is at fault",
-    "polled": "the host looked and found the record in place before the interrupt; the job ended by it",
+    "polled": "the host found the record before the interrupt; the record ended the job",
 }
 DEVICE_FAULTS = ("unknown",)
 
@@ -171,7 +171,7 @@ class Scheduler:
 
     def _cancel_orphans(self, queue: Queue) -> None:
         while (job := queue.head()) is not None and (cause := failed_dependency(job)) is not None:
-            self.cancel(job, f"it comes after {cause}, which ended {cause.outcome}")
+            self.cancel(job, f"it depends on {cause}, which ended {cause.outcome}")
 
     def _heads(self) -> Iterable[Job]:
         return (job for queue in self.queues if (job := queue.head()) is not None)

@@ -48,7 +48,7 @@ class Watchdog:
             return
         grace = f" + {job.queue.grace_ticks}" if job.queue.grace_ticks else ""
         job.outcome = LOST
-        job.reason = f"no completion within {job.timeout_ticks}{grace} ticks; its buffers are on loan"
+        job.reason = f"no completion within {job.timeout_ticks}{grace} ticks; its buffers are still held"
         job.move(Transition.LOSE, self.scheduler.now)
         job.move(Transition.QUARANTINE, self.scheduler.now)
         self.on_quarantine(link, job)

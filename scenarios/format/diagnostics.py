@@ -10,12 +10,12 @@ from tessbed.sim.spelling import nearest_name
 KeyPath = tuple[str | int, ...]
 
 CODES = {
-    "syntax": "the file is no TOML",
-    "unknown_key": "a key that there is not",
-    "missing_key": "a key that must be there is not",
+    "syntax": "the file is not TOML",
+    "unknown_key": "an unknown key",
+    "missing_key": "a required key is missing",
     "invalid_value": "a value of another kind, or beyond its limits",
     "no_such_file": "neither a file nor a name that ships with tessbed",
-    "unreadable": "a file that can not be read, or is no text",
+    "unreadable": "a file that can not be read, or is not text",
     "usage": "an option or an argument is wrong",
 }
 """The codes of mistakes that admission does not name; its own are those of `ContractError`."""

@@ -85,7 +85,7 @@ def firmware_choice(reader: Reader, values: dict[str, Any]) -> FirmwareChoice:
         return FirmwareChoice(**{name: tuple(names) for name, names in given.items()})
     for key in ("ops", "dtypes"):
         if given.pop(key, None) is not None:
-            reader.report_error(("firmware", key), "got holds too, wanted one of them: holds says all")
+            reader.report_error(("firmware", key), "got holds as well, wanted one of them: holds lists everything")
     held = [kernel for index, entry in enumerate(listed) for kernel in _kernels(reader, index, entry)]
     return FirmwareChoice(holds=tuple(dict.fromkeys(held)), **{name: tuple(names) for name, names in given.items()})
 
@@ -157,7 +157,7 @@ def _fit(reader: Reader, device: DeviceSpec, jobs: list[ScenarioJob]) -> None:
         reader.report_error(window, f"{got}: {path_text(path)} has {size}")
     else:
         text = f"got {size}, wanted what the device's window of {device.memory.window_bytes} holds on EV74"
-        reader.report_error((*path, "shape"), f"{text}; device.memory.window_bytes = {needed} would do")
+        reader.report_error((*path, "shape"), f"{text}; device.memory.window_bytes = {needed} is enough")
 
 
 def _unique_names(reader: Reader, jobs: list[dict[str, Any]]) -> None:

@@ -35,7 +35,7 @@ def find(name: str) -> Path:
 
 def _hint(name: str, stem: str, known: dict[str, Path]) -> str:
     if name in drills():
-        return f"; it is a drill: tessbed drill {name}"
+        return f"; it is a failure case: tessbed drill {name}"
     return nearest(stem, known) or "; `tessbed list` shows the scenarios"
 
 

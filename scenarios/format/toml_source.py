@@ -18,7 +18,7 @@ from tessbed.scenarios.format.diagnostics import KeyPath, Location, Problem, Sce
 PLAIN_WORDS = {
     "Invalid value": "no TOML value: text needs quotes, lists need [ ], tables need { }",
     "Expected '=' after a key": "wanted `key = value`",
-    "Cannot overwrite a value": "this key was set before; every key stands once in its table",
+    "Cannot overwrite a value": "this key is already set; a key may appear only once in its table",
     "Cannot declare": "this table was begun before; write it once, or use [[jobs]] for the next job",
     "Cannot mutate immutable namespace": "this table was written in { } and can not be added to",
     "Duplicate inline table key": "this key was set before in the same { }",
@@ -29,7 +29,7 @@ PLAIN_WORDS = {
     "Invalid statement": "wanted `key = value`, [table] or [[jobs]]",
     "Expected ']' at the end of a table declaration": "the table's name is not closed with ]",
     "Invalid initial character for a key part": "wanted a key here; a table in { } must fit on one line",
-    "Illegal character": "a character that may not stand here; is a closing quote missing?",
+    "Illegal character": "a character that is not allowed here; is a closing quote missing?",
     "Unescaped '\\' in a string": "write \\\\ for a backslash, or use single quotes",
 }
 # Far more than any key of a scenario, far less than what whoever walks the values by recursion can stand.

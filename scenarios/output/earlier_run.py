@@ -40,7 +40,7 @@ def judge(folder: Path, shown: Path | None = None) -> None:
         for name, found in entries.items():
             _check(folder / name, name, found, files, folders)
     except FileExistsError as stranger:
-        wanted = "wanted a new folder, or one that holds nothing but a run"
+        wanted = "wanted a new folder, or one that holds only a run"
         raise FileExistsError(errno.EEXIST, f"{stranger.strerror}: {wanted}", str(shown or folder)) from None
 
 
@@ -55,7 +55,7 @@ def _listed(folder: Path, found: os.stat_result | None) -> dict[str, str]:
         sealed = said == hashlib.sha256(_text(document)).hexdigest() and _text({**document, "sha256": said}) == raw
         files = {**document["files"]} if sealed else {}
     except (ValueError, RecursionError, AttributeError, LookupError, TypeError):
-        raise _stranger(f"holds {RECORD}, which is no record of a run") from None
+        raise _stranger(f"holds {RECORD}, which is not a record of a run") from None
     if sealed:
         return {**files, RECORD: hashlib.sha256(raw).hexdigest()}
     if said is None and "files" not in document and "tessbed" in document:
@@ -66,11 +66,11 @@ def _listed(folder: Path, found: os.stat_result | None) -> dict[str, str]:
 def _check(path: Path, name: str, found: os.stat_result, files: Mapping[str, str], folders: set[str]) -> None:
     """Raise FileExistsError for an entry that is not the run's own."""
     if stat.S_ISDIR(found.st_mode):  # what it holds is judged by itself
-        problem = "" if name in folders else "which is no folder of a run"
+        problem = "" if name in folders else "which is not a run folder"
     elif not stat.S_ISREG(found.st_mode):
         problem = f"which is {kind(found)}"
     elif name not in files:
-        problem = "which is no file of a run"
+        problem = "which is not a file of a run"
     else:
         problem = "" if _digest(path) == files[name] else "which was changed since the run"
     if not problem and read_only(found):

@@ -75,9 +75,9 @@ def unusable(path: Path) -> str | None:
 def _check_parent(path: Path) -> None:
     parent = path.absolute().parent
     if not parent.is_dir():
-        missing = f"there is no folder {path.parent}"
+        missing = f"no such folder: {path.parent}"
         raise NotADirectoryError(
-            errno.ENOTDIR, f"{path.parent} is no folder" if os.path.lexists(parent) else missing, str(path)
+            errno.ENOTDIR, f"{path.parent} is not a folder" if os.path.lexists(parent) else missing, str(path)
         )
     if not os.access(parent, os.W_OK | os.X_OK) or read_only(parent.stat()):
         raise PermissionError(errno.EACCES, f"the folder {path.parent} can not be written to", str(path))

@@ -37,7 +37,7 @@ def document(measurement: Measurement) -> dict[str, Any]:
 
 def lines(reported: dict[str, Any], top: int) -> Iterator[str]:
     """The accounts for a person; beyond `top` terms the rest of a job is one line."""
-    yield f"{reported['name']}: an account of this run, not a prediction; engine {reported['engine']}, model ticks"
+    yield f"{reported['name']}: an attribution of this run, not a prediction; engine {reported['engine']}, model ticks"
     for job in reported["jobs"]:
         total = job["device_ticks"]
         yield ""

@@ -36,7 +36,7 @@ def stale(name: str, measured: Measurement) -> str | None:
     try:
         version, recorded = _recorded(json.loads(stats.read_text(encoding="utf-8")))
     except (ValueError, LookupError, TypeError, AttributeError):
-        return f"{stats} is no record of a run: nobody can tell whether this version makes other ticks"
+        return f"{stats} is not a record of a run, so whether this version has other ticks is unknown"
     for job in measured.jobs:
         ticks = recorded.get(job.job.name)
         if ticks is not None and ticks != job.stats.device_ticks:

@@ -109,7 +109,7 @@ def _reason(kind: str, before: Point, after: Point) -> str:
 def _both(less: tuple[str, int], more: tuple[str, int]) -> str:
     parts = [f"{less[0]} falls by {-less[1]:,}"] if less[1] < 0 else []
     parts += [f"{more[0]} grows by {more[1]:,}"] if more[1] > 0 else []
-    return ", ".join(parts) or "no term of the account changes"
+    return ", ".join(parts) or "no term of the attribution changes"
 
 
 def stretch_difference(before: Measured, after: Measured) -> Counter[str]:

@@ -151,7 +151,7 @@ def _bench(job: ScenarioJob, scenario: Scenario) -> FlipBench:
     needed = job.plan.input.required_bytes + job.plan.output.required_bytes
     if needed > MAX_JOB_BYTES:
         raise BitFlipError(
-            f"job {job.name!r} moves {needed:,} bytes; a census runs it {2 * BITS:,} times and takes at most"
+            f"job {job.name!r} moves {needed:,} bytes; bit-flip coverage runs it {2 * BITS:,} times and takes at most"
             f" {MAX_JOB_BYTES:,}"
         )
     source = backends.storage(job.plan.input.required_bytes)

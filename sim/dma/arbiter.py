@@ -160,7 +160,7 @@ class Arbiter:
             end = start + cost.c
             done = end + latency
             if not arrival <= tick <= start < end <= done:
-                raise HazardError(f"transfer {group.key}: an effect before its cause")
+                raise HazardError(f"transfer {group.key}: an effect precedes its cause")
             grants.append(tick)
             dones.append(done)
             free_at[free_at.index(idle_at)] = end

@@ -69,7 +69,7 @@ class TransferStream:
         """A transfer is done."""
         grant, done = inflight.grant, inflight.done
         if not inflight.arrival <= grant <= inflight.start < inflight.end <= done:
-            raise HazardError(f"transfer {inflight.key}: an effect before its cause")
+            raise HazardError(f"transfer {inflight.key}: an effect precedes its cause")
         del self.flying[inflight.seq]
         self._single.append((inflight.number, grant, done, inflight.cost))
         if inflight.fault is not None and self.moves:

@@ -58,7 +58,7 @@ def _way_back(start: str, by_name: Mapping[str, Waiting]) -> list[str]:
 def _lost(waiting: Sequence[Waiting], by_name: Mapping[str, Waiting]) -> Iterator[str]:
     for entry in waiting:
         if not any(name in by_name for name in entry.on):
-            yield f"lost signal: {entry.who} waits in vain for {entry.what}, since tick {entry.since}"
+            yield f"lost signal: {entry.who} waits forever for {entry.what}, since tick {entry.since}"
 
 
 def _starved(waiting: Sequence[Waiting], by_name: Mapping[str, Waiting]) -> Iterator[str]:

@@ -73,10 +73,10 @@ class DmaSpec:
 class MemorySpec:
     """DDR and its window, as the device sees them."""
 
-    bytes_per_tick: int = knob(64, "B/tick", "what the device gets: 65 % of an inferred peak of 102.4 GB/s", low=1)
+    bytes_per_tick: int = knob(64, "B/tick", "bandwidth of the device: 65 % of an inferred peak of 102.4 GB/s", low=1)
     background_percent: int = knob(0, "%", "taken by other masters; derates bytes_per_tick", high=99)
     split_port: bool = knob(False, "", "reads and writes each have a port (AXI only; DDR is half duplex)")
-    access_bytes: int = knob(64, "B", "one DDR burst, the least that a read moves", low=1, high=4096, power_of_two=True)
+    access_bytes: int = knob(64, "B", "one DDR burst, the smallest read", low=1, high=4096, power_of_two=True)
     read_latency_ticks: int = knob(200, "ticks", "last beat to data seen: 150 to 300 ns")
     write_latency_ticks: int = knob(120, "ticks", "last beat to posted response")
     page_walk_ticks: int = knob(0, "ticks", "for each 4 KiB page touched; the window is static, so 0")
@@ -141,12 +141,12 @@ class DeviceSpec:
     scratch_reserved_bytes: int = knob(65_536, "B", "of it, stack and tables", high=1 << 28)
     scratch_align_bytes: int = knob(64, "B", "one vector", low=1, high=4096, power_of_two=True)
     write_granule_bytes: int = knob(
-        64, "B", "the least that memory writes: a part of it is read, changed and written whole",
+        64, "B", "smallest unit that memory writes: a part of it is read, modified and written back whole",
         low=16, high=4096, power_of_two=True,
     )  # fmt: skip
     byte_strobes: bool = knob(False, "", "memory writes single bytes: no read-modify-write")
     data_movement: str = knob(
-        "at_completion", "", "when data really moves; never changes a tick",
+        "at_completion", "", "when data is moved in memory; never changes a tick",
         choices=("at_issue", "at_completion", "seeded"),
     )  # fmt: skip
     dma: DmaSpec = attrs.field(factory=DmaSpec)

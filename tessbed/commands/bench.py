@@ -16,16 +16,16 @@ from tessbed.commands.types import Number
 
 HELP = """Measure the A65 executor on this machine: checked calls and preparation, small to large, dense and strided.
 
-Each case stands beside `np.copyto` of the same physical bytes and beside the strongest pipeline that a user would write
+Each case is compared with `np.copyto` of the same physical bytes and with the strongest pipeline that a user would write
 in plain numpy (einops and torch, too, where they are installed). Rounds are interleaved and ratios are medians, so what
 else the machine does weighs on all of them alike. TESSBED_ROWS=numpy or =native chooses the rows.
 
-Measurements only: the host's processor is no A65. Exit code: 0 measured, 2 invalid input."""
+Measurements only: the host's processor is not an A65. Exit code: 0 measured, 2 invalid input."""
 
 
 @verb("bench", HELP)
 @click.option("--match", default="", metavar="TEXT", help="Only cases whose name contains TEXT.")
-@click.option("--rounds", type=Number(1), default=15, show_default=True, metavar="N", help="Rounds a case.")
+@click.option("--rounds", type=Number(1), default=15, show_default=True, metavar="N", help="Rounds per case.")
 @plot_option
 @json_option
 @quiet_option

@@ -16,7 +16,7 @@ the EV74 jobs make the difference. They sum to it. --set applies to both, --set2
 @click.argument("run2", type=SCENARIO)
 @settings_option("Override a key of both.")
 @settings_option("Override a key of RUN2.", "--set2")
-@click.option("--top", type=Number(1), default=12, show_default=True, help="Show so many terms of a job.")
+@click.option("--top", type=Number(1), default=12, show_default=True, help="Number of terms to show per job.")
 @engine_option
 @json_option
 @quiet_option

@@ -20,9 +20,9 @@ EXTRAS = {  # module: (the extra that brings it, what it is for)
     "optuna": ("search", "searches that learn from their trials"),
 }
 
-HELP = """Tell which rows the A65 executor and which form the exact engine uses and why, and what else is installed.
+HELP = """Report which rows the A65 executor uses, which form the exact engine has, why, and what else is installed.
 
-Exit code: 0; 2 where TESSBED_ROWS or TESSBED_EXACT asks for what is not there."""
+Exit code: 0; 2 where TESSBED_ROWS or TESSBED_EXACT asks for something that is not installed."""
 
 
 @verb("doctor", HELP)

@@ -15,11 +15,11 @@ from tessbed.scenarios.format.texts import is_text, read_text
 from tessbed.scenarios.shipped import drills
 from tessbed.scenarios.text_table import aligned
 
-HELP = """Make a mistake from the field again and read the diagnosis. Without DRILL, list the drills that ship.
+HELP = """Reproduce a failure from the field and read its diagnosis. Without DRILL, list the failure cases that ship.
 
 DRILL is a name from that list, or a TOML file of your own (docs/drills.md).
 
-Exit code: 0 everything was refused or right as the drill says, 1 not, 2 invalid input."""
+Exit code: 0 every step went as the failure case says, 1 not, 2 invalid input."""
 
 
 @verb("drill", HELP)
@@ -49,7 +49,11 @@ def command(drill: str | None, as_json: bool) -> int:
 
 def transcript(name: str, about: str, steps: list[str], ok: bool) -> list[str]:
     """The drill for a person."""
-    verdict = "ok: each step went as the drill says" if ok else "FAILED: the last step did not go as the drill says"
+    verdict = (
+        "ok: each step went as the failure case says"
+        if ok
+        else "FAILED: the last step did not go as the failure case says"
+    )
     return [name, "", *steps, "", f"the lesson: {about}", verdict]
 
 
@@ -74,6 +78,6 @@ def _find(name: str) -> Path:
     if is_text(name):
         return path
     if name not in known:
-        text = f"no such file, and no drill of that name{nearest(path.stem, known) or '; `tessbed drill` lists them'}"
+        text = f"no such file, and no failure case of that name{nearest(path.stem, known) or '; `tessbed drill` lists them'}"
         raise ScenarioError([Problem(Location(name), text, "no_such_file")])
     return known[name]

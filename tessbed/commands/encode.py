@@ -27,7 +27,7 @@ Prints the paths of the packets. Addresses are zero: nothing has been bound or r
     metavar="DIR",
     required=True,
     type=click.Path(path_type=Path),
-    help="Where to write; made if missing.",
+    help="Output folder, created if missing.",
 )
 @json_option
 def command(file: str, settings: tuple[str, ...], seed: int | None, output: Path, as_json: bool) -> None:

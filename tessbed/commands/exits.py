@@ -50,7 +50,7 @@ CODES = {
     "ReaderGone": BROKEN_PIPE,
 }
 
-OUR_BUG = "tessbed itself failed, as shown above: a bug of ours, and no verdict on what it was asked about"
+OUR_BUG = "tessbed itself failed, as shown above: this is a bug in tessbed, not a verdict on its input"
 
 
 def run(arguments: list[str]) -> int:

@@ -9,14 +9,14 @@ from tessbed.commands.options import json_option, print_result, quiet_option, sc
 from tessbed.commands.study import engine_option, plot_option, print_provenance
 from tessbed.commands.types import Number
 
-HELP = """Tell where every tick of each EV74 job of SCENARIO went: the resource, the reason, the class of tiles.
+HELP = """Report where every tick of each EV74 job of SCENARIO went: the resource, the reason, the class of tiles.
 
-The ticks sum exactly to the makespan. An account of this run, not a prediction of another."""
+The ticks sum exactly to the makespan. This attributes the ticks of this run; it predicts no other."""
 
 
 @verb("explain", HELP)
 @scenario_arguments
-@click.option("--top", type=Number(1), default=12, show_default=True, help="Show so many terms of a job.")
+@click.option("--top", type=Number(1), default=12, show_default=True, help="Number of terms to show per job.")
 @engine_option
 @plot_option
 @json_option

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 HELP = f"""Run SCENARIO's EV74 jobs in many legal orders of arrival, completion and data movement.
 
-No tick decides an order here, only what must come before what; the checker judges each job as well. Up to
-{FEW_TRANSFERS} transfers are explored exhaustively: every order that can be told apart. A job that goes wrong is
+Orders depend on dependences alone, not on ticks; the checker checks each job as well. Up to
+{FEW_TRANSFERS} transfers are explored exhaustively: every distinguishable order. A failing job is
 shrunk, and a token printed that replays the wrong order exactly. Inputs are the golden pattern.
 
 Exit code: 0 right in every order, 1 wrong in every order, 2 invalid input, 4 a hazard, 70 no finding: the exploration
@@ -30,8 +30,8 @@ itself failed."""
 
 @verb("explore", HELP)
 @optional_scenario_arguments
-@click.option("--orders", type=Number(1), default=200, show_default=True, metavar="N", help="Orders a job.")
-@click.option("--replay", "token_text", metavar="TOKEN", help="Run the order of a token, and nothing else.")
+@click.option("--orders", type=Number(1), default=200, show_default=True, metavar="N", help="Orders per job.")
+@click.option("--replay", "token_text", metavar="TOKEN", help="Run only the order of a token.")
 @json_option
 @quiet_option
 def command(

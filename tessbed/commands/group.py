@@ -20,18 +20,18 @@ PROGRAM = "tessbed"
 # verb: what it does; its module in tessbed.commands has its name
 VERBS = {
     "run": "run a scenario on its backends and check every byte",
-    "list": "list the scenarios and the drills that ship with tessbed",
-    "show": "show what a scenario asks for, and what it comes down to",
+    "list": "list the scenarios and failure cases that ship with tessbed",
+    "show": "show what a scenario asks for, and what it resolves to",
     "validate": "check scenario files without running them",
     "encode": "write the relocatable packets of a scenario's EV74 jobs",
     "disasm": "show packets field by field",
     "diff": "compare two packets field by field",
-    "verify": "judge packets as the firmware would; --census flips every bit",
-    "drill": "make a mistake from the field again, and read the diagnosis",
-    "explore": "run jobs in many legal orders, or in all; shrink what goes wrong",
-    "soak": "run many random jobs with faults, and draw the balance",
+    "verify": "validate packets as firmware does; --census flips every bit",
+    "drill": "reproduce a failure from the field and read the diagnosis",
+    "explore": "run jobs in many or all legal orders; shrink a failure",
+    "soak": "run many random jobs with faults; check that nothing is lost",
     "explain": "report where every tick of an EV74 job went",
-    "bound": "print certified lower bounds of an EV74 job, and the gap to them",
+    "bound": "print certified lower bounds of an EV74 job and the gap to them",
     "advise": "report how many workers pay off, and why",
     "whatif": "re-run with each device parameter worse and better, ranked",
     "compare": "report which terms make the difference between two runs",
@@ -73,7 +73,7 @@ class Verbs(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table, as the help shows it; no module is imported."""
-        with formatter.section("Verbs"):
+        with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
@@ -87,7 +87,7 @@ class Verbs(click.Group):
 def unknown_verb(name: str) -> str:
     """The message for a verb that there is not."""
     near = nearest_name(name, VERBS)
-    return f'got the verb "{name}", wanted one that `tessbed --help` lists' + (
+    return f'got the command "{name}", wanted one that `tessbed --help` lists' + (
         f"; did you mean {near}?" if near else ""
     )
 
@@ -102,7 +102,7 @@ group = Verbs(
     PROGRAM,
     help=ABOUT,
     epilog=START,
-    subcommand_metavar="VERB [ARGUMENTS]...",
+    subcommand_metavar="COMMAND [ARGUMENTS]...",
     options_metavar="",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     params=[

@@ -11,7 +11,7 @@ from tessbed.scenarios.text_table import aligned
 if TYPE_CHECKING:
     from tessbed.scenarios.model import Scenario
 
-HELP = "List what ships with tessbed: scenarios, for `tessbed run NAME`, and drills, for `tessbed drill NAME`."
+HELP = "List what ships with tessbed: scenarios, for `tessbed run NAME`, and failure cases, for `tessbed drill NAME`."
 
 
 @verb("list", HELP)

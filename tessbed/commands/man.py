@@ -15,18 +15,18 @@ HELP = """Print the manual page of tessbed, as roff: `tessbed man | man -l -` sh
 A wheel installs it, too: where its prefix is on the path, `man tessbed` finds it."""
 
 EXITS = {
-    0: "everything is as it must be",
+    0: "every check passed",
     1: "a check failed",
     2: "usage or invalid input; with --json the diagnostics are a document on stdout",
-    3: "a fault, loss or hang of the simulated device that nobody expected",
+    3: "an unexpected fault, loss or hang of the simulated device",
     4: "a hazard or a lifetime violation",
-    70: "tessbed itself failed: no verdict",
+    70: "tessbed itself failed; there is no verdict",
     74: "the output can not be written",
     130: "interrupted",
-    141: "the reader of the output went away",
+    141: "the reader of the output closed it",
 }
 VARIABLES = {
-    "NO_COLOR": "no colours, whatever it holds",
+    "NO_COLOR": "no colours, whatever its value",
     "TESSBED_ROWS": "native or numpy: the rows of the A65 executor",
     "TESSBED_EXACT": "native or python: the form of the exact engine",
 }
@@ -46,11 +46,11 @@ def page() -> str:
         "tessbed \\- simulate the tile re\\-layout kernels of an edge\\-AI chip",
         ".SH SYNOPSIS",
         ".B tessbed",
-        "VERB [ARGUMENTS]...",
+        "COMMAND [ARGUMENTS]...",
         ".SH DESCRIPTION",
         _plain(group.ABOUT),
         "A SCENARIO is a TOML file, - for standard input, or a name that \\fBtessbed list\\fR shows.",
-        ".SH VERBS",
+        ".SH COMMANDS",
     ]
     for name in group.VERBS:
         lines += _verb(name)

@@ -60,7 +60,7 @@ def _scenario(function: Decorated, *, required: bool) -> Decorated:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Say nothing beside the result.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print only the result.")
 
 
 def say(text: str, *, quiet: bool = False) -> None:

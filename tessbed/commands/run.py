@@ -31,7 +31,7 @@ Exit code: 0 ok, 1 a check failed, 2 invalid input, 3 a device fault or hang, 4 
     type=OneOf(ENGINES),
     default="simpy",
     show_default=True,
-    help="What times the EV74: events that move every byte, an exact recurrence that moves none, or both, compared.",
+    help="How the EV74 is timed: events that move every byte, an exact recurrence that moves none, or both, compared.",
 )
 @json_option
 @quiet_option

@@ -38,15 +38,15 @@ Exit code: 0 ok, 1 no configuration has a result, 2 invalid input."""
     "--minimise", "--minimize", type=OneOf(list(OBJECTIVES)), default="ticks", show_default=True,
     help="Device ticks of all jobs, or job ticks, which count dispatch and completion, too.",
 )  # fmt: skip
-@click.option("--trials", type=Number(1), default=100, show_default=True, metavar="N", help="Try so many.")
+@click.option("--trials", type=Number(1), default=100, show_default=True, metavar="N", help="Number of trials.")
 @click.option(
     "--sampler", "chosen", type=OneOf(SAMPLERS), default="tpe", show_default=True,
-    help="Who proposes: tpe and genetic learn (they need Optuna), random draws, grid goes in order.",
+    help="How configurations are proposed: tpe and genetic learn (they need Optuna), random draws, grid goes in order.",
 )  # fmt: skip
-@click.option("--seed", type=Number(0, 2**32 - 1), default=0, show_default=True, help="Of the sampler.")
+@click.option("--seed", type=Number(0, 2**32 - 1), default=0, show_default=True, help="Seed of the sampler.")
 @click.option(
     "--within", type=Number(0, kind=float), metavar="PERCENT",
-    help="Also name the cheapest one so near the best: its first key has the earliest value, then the second, ...",
+    help="Also name the cheapest configuration this close to the best: its first key has the earliest value, then the second, ...",
 )  # fmt: skip
 @settings_option("Override a key in every trial.")
 @db_option
@@ -108,4 +108,4 @@ def _effort(counts: dict[str, int], path: str) -> str:
     """What the search cost; the scenario as it stands is timed, too."""
     again = f", {counts['repeated']:,} proposed again" if counts["repeated"] else ""
     done = f"{counts['simulated']:,} simulated, {counts['remembered']:,} remembered"
-    return f"{counts['trials']:,} trials{again}, and the scenario as it stands: {done}; results in {path}"
+    return f"{counts['trials']:,} trials{again}, and the scenario unchanged: {done}; results in {path}"

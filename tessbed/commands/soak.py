@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 HELP = """Submit many jobs in random sizes of SCENARIO's EV74 jobs, from many clients, on two devices that fail.
 
-Clients close buffers early, depend on each other, share buffers, cancel, ask for what must be refused, and die. At the
-end every job must have exactly one final state, every buffer must be free, and every output that was reported done must
-be right. The same seed gives the same account.
+Clients close buffers early, depend on each other, share buffers, cancel, request what must be refused, and end
+abruptly. At the end every job must have exactly one final state, every buffer must be free, and every output that was reported done must
+be correct. The same seed gives the same report.
 
 Exit code: 0 all balanced, 1 something lost, leaked or wrong, 2 invalid input."""
 
 
 @verb("soak", HELP)
 @scenario_arguments
-@click.option("--jobs", type=Number(1), default=1000, show_default=True, metavar="N", help="How many jobs.")
+@click.option("--jobs", type=Number(1), default=1000, show_default=True, metavar="N", help="Number of jobs.")
 @click.option(
-    "--faults", type=OneOf(list(PROFILES)), default="all", show_default=True, help="What the devices do wrong."
+    "--faults", type=OneOf(list(PROFILES)), default="all", show_default=True, help="Which faults the devices have."
 )
 @json_option
 @quiet_option

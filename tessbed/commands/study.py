@@ -21,7 +21,7 @@ engine_option = click.option(
     type=OneOf(ENGINES),
     default="exact",
     show_default=True,
-    help="What times the EV74: an exact recurrence without bytes, events with every byte, or both, compared.",
+    help="How the EV74 is timed: an exact recurrence without bytes, events with every byte, or both, compared.",
 )
 
 
@@ -39,7 +39,7 @@ plot_option = click.option(
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
     callback=_drawable,
-    help="Also draw it: .png, .svg or .pdf (needs matplotlib).",
+    help="Also draw a plot: .png, .svg or .pdf (needs matplotlib).",
 )
 
 

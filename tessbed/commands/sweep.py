@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 HELP = """Time the EV74 jobs of SCENARIO for every combination of the varied keys.
 
 VALUES are a range such as 1..16 (1..16..5 with a step), a list such as 8,16,32, or both. Results are kept in a database
-by a hash of the resolved configuration; the same command goes on where an interrupted one stopped.
+by a hash of the resolved configuration; the same command resumes where an interrupted one stopped.
 
 Exit code: 0 ok, 1 no point has a result, 2 invalid input."""
 
@@ -41,7 +41,7 @@ Exit code: 0 ok, 1 no point has a result, 2 invalid input."""
 )
 @settings_option("Override a key at every point.")
 @click.option("--random", "count", type=Number(1), metavar="N", help="Draw N points instead of all.")
-@click.option("--seed", type=Number(0), default=0, show_default=True, help="Of that draw.")
+@click.option("--seed", type=Number(0), default=0, show_default=True, help="Seed of the random draw.")
 @db_option
 @out_option
 @click.option("-j", "--processes", type=Number(1), metavar="N", help="Processes.  [default: one for each CPU]")

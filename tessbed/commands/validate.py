@@ -9,9 +9,10 @@ from tessbed.commands.streams import echo, echo_file, echo_json
 from tessbed.commands.types import SCENARIO, OneOf
 from tessbed.scenarios.format.diagnostics import Problem, ScenarioError
 
-HELP = """Check scenario files (paths or catalogue names), every mistake at once; exit 2 when there is one.
+HELP = """Check scenario files (paths or catalogue names) and report every error at once; exit code 2 if there is one.
 
-With --format json or sarif what is found is a document on stdout, too. Code hosts show SARIF beside the lines."""
+With --format json or sarif the errors are also printed as a document on stdout. Code hosts show SARIF errors beside
+the lines."""
 
 
 @verb("validate", HELP)
@@ -19,7 +20,12 @@ With --format json or sarif what is found is a document on stdout, too. Code hos
 @settings_option("Override a key in every file.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files, for editors.")
 @click.option(
-    "--format", "form", type=OneOf(["text", "json", "sarif"]), default="text", show_default=True, help="Of the result."
+    "--format",
+    "form",
+    type=OneOf(["text", "json", "sarif"]),
+    default="text",
+    show_default=True,
+    help="Format of the result.",
 )
 @json_option
 def command(files: tuple[str, ...], settings: tuple[str, ...], schema: bool, form: str, as_json: bool) -> None:

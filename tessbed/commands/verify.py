@@ -16,19 +16,19 @@ from tessbed.commands.streams import echo, echo_json
 from tessbed.commands.types import SCENARIO, Number
 from tessbed.scenarios.format.diagnostics import Problem, ScenarioError
 
-HELP = """Judge packets as the firmware would, addresses apart: valid and unbound, valid and bound, or refused.
+HELP = """Validate packets as the firmware does, apart from addresses: valid and unbound, valid and bound, or refused.
 
 Each TARGET is a packet file (- for standard input) or a scenario, whose EV74 jobs are encoded first.
 
 With --census TARGET is one scenario of tiny jobs: every bit of their packets is flipped, once with the checksum as it
-is and once repaired, and the device shows what each bit is for.
+is and once corrected, and the device shows what each bit is for (bit-flip coverage).
 
-Exit code: 0 valid, or every bit explained; 1 not; 2 unreadable."""
+Exit code: 0 valid, or every bit explained; 1 invalid or unexplained; 2 unreadable."""
 
 
 @verb("verify", HELP)
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True, type=SCENARIO)
-@click.option("--census", is_flag=True, help="Flip every bit, and say what it is for.")
+@click.option("--census", is_flag=True, help="Flip every bit and report what each is for.")
 @settings_option("Override a key of the scenario.")
 @click.option("--seed", type=Number(0, MAX_SEED), metavar="N", help="Use this seed, not the scenario's.")
 @json_option

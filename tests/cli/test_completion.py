@@ -230,7 +230,7 @@ def test_man_shows_the_page() -> None:
     )  # fmt: skip
     assert done.stderr == ""
     assert "Write the run folder." in done.stdout
-    assert "the reader of the output went away" in done.stdout
+    assert "the reader of the output closed it" in done.stdout
 
 
 def test_the_page_leaves_the_verbs_as_they_are(tessbed: Tessbed) -> None:

@@ -304,7 +304,7 @@ def test_an_unexplained_bit_fails_the_census(tessbed: Tessbed, tiny: Path, monke
         (["verify", "no/such.bin"], "no such file, and no scenario of that name"),
         (["verify", HEAD, "--census"], "--census: wanted one scenario"),
         (["verify", "documents-calls", "documents-2x17", "--census"], "--census: wanted one scenario"),
-        (["verify", "yolov8n-heads-bf16", "--census"], "moves 2,457,600 bytes; a census runs it 3,456 times"),
+        (["verify", "yolov8n-heads-bf16", "--census"], "moves 2,457,600 bytes; bit-flip coverage runs it 3,456 times"),
         (["encode", "documents-calls"], "tessbed encode: got no --output"),
         (["encode", "documents-calls", "-o", HEAD], "cast-head.bin: File exists and is a regular file"),
     ],

@@ -66,7 +66,7 @@ def test_table(tessbed: Tessbed, file: Path) -> None:
     assert lines[0] == "head"
     assert lines[2].split() == ["job", "op", "backend", "output", "bytes", "ticks", "job", "ticks", "bytes", "sha256"]
     assert [line.split()[:3] for line in lines[3:5]] == [["head", "detess", "a65"], ["head", "detess", "ev74"]]
-    assert lines[-1] == "ok: 2 of 2 results as they must be, byte for byte"
+    assert lines[-1] == "ok: 2 of 2 results correct, byte for byte"
 
 
 MISTAKEN = [  # arguments ({file}: a sound file, {folder}: its folder), and what stderr says
@@ -79,10 +79,10 @@ MISTAKEN = [  # arguments ({file}: a sound file, {folder}: its folder), and what
     (("run", "{file}", "--bakend", "a65"), 'tessbed run: got the option --bakend, wanted one of `tessbed run --help`'),
     (("run",), 'tessbed run: got no SCENARIO; `tessbed run --help` shows how'),
     (("validate",), "tessbed validate: got no SCENARIO, wanted a path, or a name that `tessbed list` shows"),
-    (("rnu", "{file}"), 'tessbed: got the verb "rnu", wanted one that `tessbed --help` lists; did you mean run?'),
+    (("rnu", "{file}"), 'tessbed: got the command "rnu", wanted one that `tessbed --help` lists; did you mean run?'),
     (("run", "{file}", "-o", "{file}"), "{file}: File exists"),
     (("run", "{file}", "-o", "{file}/run"), "{file}/run: Not a directory"),
-    (("run", "{file}", "-o", "{folder}"), "{folder}: holds head.toml, which is no file of a run"),
+    (("run", "{file}", "-o", "{folder}"), "{folder}: holds head.toml, which is not a file of a run"),
     (("run", "{file}", "-o", "/proc/tessbed"), "/proc/tessbed: No such file or directory"),
 ]  # fmt: skip
 
@@ -156,7 +156,7 @@ def test_a_drill_is_no_scenario(tessbed: Tessbed) -> None:
     said = tessbed("run", "stale-cache")
     assert said.code == 2
     assert said.err == (
-        "stale-cache: no such file, and no scenario of that name; it is a drill: tessbed drill stale-cache\n"
+        "stale-cache: no such file, and no scenario of that name; it is a failure case: tessbed drill stale-cache\n"
     )
 
 

@@ -16,7 +16,7 @@ SOUGHT = ("--over", "device.workers=1,2", "--db", "results")
 VERBS = {"explain": (), "bound": (), "advise": ("--max-workers", 2), "whatif": (), "sweep": SWEPT, "search": SOUGHT}
 ONE_CORE = ("--set", "jobs.*.backend=ev74", "--set", "device.cores=1")
 TIMED = ("--set", "jobs.*.timeout_ticks=9_000_000")
-INSTEAD = "job compact has a timeout, which only the event engine can run into"
+INSTEAD = "job compact has a timeout, which only the event engine models"
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +81,7 @@ def test_pictures(verb, tessbed) -> None:
     [
         ("x.gif", "--plot: got the suffix '.gif', wanted .png, .svg, .pdf"),
         ("x", "--plot: got the suffix '', wanted .png, .svg, .pdf"),
-        ("nowhere/x.png", "--plot: there is no folder nowhere"),
+        ("nowhere/x.png", "--plot: no such folder: nowhere"),
     ],
 )
 @pytest.mark.parametrize("verb", PLOTS)

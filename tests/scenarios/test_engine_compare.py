@@ -137,7 +137,7 @@ def test_verify_names_the_tick_and_fails(monkeypatch) -> None:
     outcome = done.jobs[0].outcomes[1]
     first = min(record.done for record in outcome.run.result.stats.trace)
     reported = document(done)["jobs"][0]["results"]["ev74"]["engines_part"]
-    assert reported.startswith(f"the engines part at tick {first}: transfer ")
+    assert reported.startswith(f"the engines differ at tick {first}: transfer ")
 
 
 def test_the_first_tick_that_differs() -> None:
@@ -147,7 +147,7 @@ def test_the_first_tick_that_differs() -> None:
     late = [attrs.evolve(record, end=record.end + 1, done=record.done + 1) for record in stats.trace]
     first = min(record.end for record in stats.trace)
     assert engine_difference(stats, attrs.evolve(stats, trace=tuple(late))).startswith(
-        f"the engines part at tick {first}: "
+        f"the engines differ at tick {first}: "
     )
     missing = engine_difference(stats, attrs.evolve(stats, trace=stats.trace[1:]))
     assert "has none" in missing

@@ -134,7 +134,7 @@ def test_inputs_of_an_earlier_run_go(tmp_path: Path, from_files: Path) -> None:
     assert not (tmp_path / "run" / "inputs").exists()
     (tmp_path / "run" / "inputs").mkdir()
     (tmp_path / "run" / "inputs" / "mine.npy").write_bytes(b"x")
-    with pytest.raises(FileExistsError, match=r"holds inputs/mine.npy, which is no file of a run"):
+    with pytest.raises(FileExistsError, match=r"holds inputs/mine.npy, which is not a file of a run"):
         RunFolder.open(tmp_path / "run")
 
 
@@ -151,7 +151,7 @@ def test_an_earlier_run_is_replaced(tmp_path: Path) -> None:
 def test_other_files_are_left_alone(tmp_path: Path) -> None:
     """A folder that holds anything else is refused, before anything runs."""
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(FileExistsError, match=r"holds thesis.tex, which is no file of a run"):
+    with pytest.raises(FileExistsError, match=r"holds thesis.tex, which is not a file of a run"):
         RunFolder.open(tmp_path)
 
 

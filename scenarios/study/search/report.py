@@ -102,7 +102,7 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
     yield f"best: {_words(reported['best'], base)}"
     if reported["cheapest"]:
         yield f"cheapest within {reported['within_percent']:g} % of it: {_words(reported['cheapest'], base)}"
-    yield f"as it stands: {base:,}" if base is not None else "as it stands, the scenario has no result"
+    yield f"unchanged: {base:,}" if base is not None else "the scenario unchanged has no result"
     yield ""
     yield from _progress(reported)
     yield from _ranking(reported)

@@ -150,7 +150,7 @@ class BatchRunner:
         chunk = self._running.pop(future)
         if future.cancelled():  # nobody here did so
             raise ConnectionError(
-                "the executor has gone; what is done is kept, and the same command goes on from there"
+                "the executor has gone; what is done is kept, and the same command resumes from there"
             )
         error = future.exception()
         if error is None:

@@ -91,7 +91,7 @@ def open_store(path: str, notice: Callable[[str], None] = lambda text: None) -> 
 def interrupted(path: str, count: int | None, what: str) -> str:
     """What to say after Ctrl-C: how many results are in the file, unless it can not be asked at the moment."""
     kept = "what is done is" if count is None else f"{count:,} {what} are"
-    return f"interrupted; {kept} in {path}, the same command goes on"
+    return f"interrupted; {kept} in {path}, the same command resumes"
 
 
 def damage(store: Store) -> str | None:

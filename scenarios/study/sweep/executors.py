@@ -110,7 +110,7 @@ def _probe(address: str) -> None:
     try:
         asyncio.run(asyncio.wait_for(greet(), PATIENCE_S))
     except Exception as error:  # whatever a stranger's answer makes of Dask's reader
-        why = str(error) or f"nothing came back within {PATIENCE_S} s"
+        why = str(error) or f"no result arrived within {PATIENCE_S} s"
         raise _wrong(f"no Dask scheduler answers at {address}: {why}") from None
 
 

@@ -102,7 +102,7 @@ class Store:
         master = "select name, type from sqlite_master where name not like 'sqlite\\_%' escape '\\' order by name"
         for name, what in self._base.execute(master).fetchall():
             if (name, what) != ("results", "table"):
-                raise sqlite3.DatabaseError(f"it has the {what} {name!r}, which is no table of results")
+                raise sqlite3.DatabaseError(f"it has the {what} {name!r}, which is not a table of results")
         columns = [column for _, column, *_ in self._base.execute("pragma table_info(results)").fetchall()]
         if columns not in ([], FIRST_COLUMNS, COLUMNS):
             raise sqlite3.DatabaseError(f"its table of results has the columns {', '.join(columns)}")
@@ -195,7 +195,7 @@ def _foreign_journal(path: Path) -> str | None:
         if problem is None and beside.exists():
             with beside.open("rb") as file:
                 start = file.read(4)
-            problem = "is no journal of a database" if start and start not in starts else None
+            problem = "is not a journal of a database" if start and start not in starts else None
         if problem:
             return f"{beside.name}: {problem}"
     return None

@@ -85,7 +85,7 @@ def lines(name: str, jobs: Sequence[ExplorationReport]) -> list[str]:
 def how(found: Exploration) -> str:
     """Which orders were run."""
     return {
-        "exhaustive": f"exhaustive: all that {found.actions:,} moments can be told apart in",
+        "exhaustive": f"exhaustive: all that {found.actions:,} actions can be distinguished in",
         "bounded": f"bounded: exhaustive search cut short at {found.orders:,}",
         "seeded": "seeded",
     }[found.mode]
@@ -103,9 +103,9 @@ def _remarks(job: ExplorationReport) -> list[str]:
     if len(job.found.findings) > SHOWN:
         reported.append(f"{job.name}: and {len(job.found.findings) - SHOWN} more findings")
     if job.smallest is not None:
-        reported += [f"{job.name}: smallest job that goes wrong: {case_words(job.smallest.case)}"]
+        reported += [f"{job.name}: smallest failing job: {case_words(job.smallest.case)}"]
         reported += [f"{job.name}: {line}" for line in verdict_lines(job.smallest)]
-        reported += [f"{job.name}: again: tessbed explore --replay {job.replay}"]
+        reported += [f"{job.name}: to replay: tessbed explore --replay {job.replay}"]
     return reported
 
 

@@ -63,8 +63,8 @@ OPERATION = (
     Key("writes", "the tensor that it makes", TEXT, required=True),
 )
 NODE = (
-    Key("name", "what the node is called", TEXT, required=True),
-    Key("backend", "who runs it", one_of("a65", "ev74"), default="ev74"),
+    Key("name", "name of the node", TEXT, required=True),
+    Key("backend", "the backend that runs it", one_of("a65", "ev74"), default="ev74"),
     *OPERATION,
 )
 STEPS: dict[str, tuple[str, tuple[Key, ...]]] = {
@@ -107,7 +107,7 @@ STEP_HEAD = (
     Key("refused", "the code of the error that must come", TEXT),
 )
 FAILURE_CASE = (
-    Key("name", "what the drill is called", TEXT, required=True),
+    Key("name", "name of the failure case", TEXT, required=True),
     Key("about", "the lesson in one line", TEXT, required=True),
     Key("firmware", "what the image holds; everything without it", table=FIRMWARE),
     Key("tensors", "tensors by name", table=TENSOR, many=True, default=()),

@@ -176,7 +176,7 @@ class CaseRunner:
             floats = (words.astype(np.uint32) << 16).view(np.float32) * np.float32(1)
         changed = int((words != (floats.view(np.uint32) >> 16)).sum())
         words[:] = floats.view(np.uint32) >> 16
-        return f"{changed:,} of {words.size:,} words came back changed"
+        return f"{changed:,} of {words.size:,} words changed"
 
     def _submit(self, values: dict[str, Any]) -> str:
         plan = self._geometry(values["op"], values["reads"], values["writes"]).admit()
@@ -200,7 +200,7 @@ class CaseRunner:
         """The output against what the operation makes of the tensor that the source really holds."""
         asked = self._asked(values["job"])
         if asked.source_holds is None:
-            raise CheckFailed("wrong_bytes", "nobody knows what the source holds")
+            raise CheckFailed("wrong_bytes", "what the source holds is unknown")
         truth, wanted = self.drill.tensors[asked.source_holds], self.drill.tensors[asked.writes]
         if asked.op.packs:
             case = oracle_case(geometry_of(asked.op, wanted, truth))
@@ -311,4 +311,4 @@ def _argument(key: str, value: Any) -> str:
 
 def _without_places(error: Exception) -> str:
     """The message without places in this file: a user reads those of a program of their own."""
-    return PLACE.sub("a step of this drill", str(error))
+    return PLACE.sub("a step of this failure case", str(error))

@@ -77,7 +77,7 @@ def _collect(pipes: list[Connection], progress: Progress) -> list[Account]:
             try:
                 reported = pipe.recv()
             except EOFError:
-                raise RuntimeError("a part of the soak died without a word") from None
+                raise RuntimeError("a process of the soak ended without a result") from None
             if isinstance(reported, Account):
                 accounts[pipe] = reported
             else:

@@ -124,7 +124,7 @@ class World:
         account.problems += [f"never final: {job}" for job in self.open.values()]
         heap = self.runtime.allocator.heaps["device"].report()
         if heap.free_bytes != heap.capacity_bytes or heap.holes != 1:
-            account.problems.append(f"the heap is not whole again: {heap}")
+            account.problems.append(f"the heap is not fully free again: {heap}")
         account.problems += [f"still mapped: {m.name}" for d in self.runtime.devices for m in d.memory.mappings]
         account.notices, account.resets = scheduler.noted, self.runtime.recovery.resets
         account.ticks, account.digest = self.runtime.now, self._hash.hexdigest()

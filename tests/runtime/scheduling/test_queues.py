@@ -105,7 +105,7 @@ def test_what_comes_after_a_failed_job_is_cancelled() -> None:
     third = runtime.submit(small_plan(), [source], [target], name="three", after=[second])
     with pytest.raises(JobFault):
         runtime.wait(first)
-    with pytest.raises(JobCancelled, match=r"it comes after job 'one' \(cookie 1\), which ended dma_error"):
+    with pytest.raises(JobCancelled, match=r"it depends on job 'one' \(cookie 1\), which ended dma_error"):
         runtime.wait(second)
     with pytest.raises(JobCancelled, match="after job 'two'"):
         runtime.wait(third)

@@ -97,7 +97,7 @@ def test_quarantine_lasts_until_somebody_resets() -> None:
     runtime = faulty(Fault("lost"), auto_reset=False)
     source, target = filled(runtime)
     job = runtime.submit(small_plan(), [source], [target], **patient(runtime))
-    with pytest.raises(JobLost, match="its buffers are on loan"):
+    with pytest.raises(JobLost, match="its buffers are still held"):
         runtime.wait(job)
     source.close()
     target.close()

@@ -72,7 +72,7 @@ def test_words() -> None:
     (problem,) = reported.value.problems
     assert str(problem) == (
         "f:7:9: jobs[0].shape: got 2026666672 bytes of input and 2000000000 of output, wanted what the device's window"
-        " of 2147483648 holds on EV74; device.memory.window_bytes = 4026679296 would do"
+        " of 2147483648 holds on EV74; device.memory.window_bytes = 4026679296 is enough"
     )
 
 

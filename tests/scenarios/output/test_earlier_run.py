@@ -80,13 +80,13 @@ def of_the_first_version(path: Path) -> None:
 
 # entry, what becomes of it, and what is said
 STRANGERS = {
-    "file": ("notes.txt", Path.touch, "holds notes.txt, which is no file of a run"),
-    "file in packets": ("packets/mine.bin", Path.touch, "holds packets/mine.bin, which is no file of a run"),
+    "file": ("notes.txt", Path.touch, "holds notes.txt, which is not a file of a run"),
+    "file in packets": ("packets/mine.bin", Path.touch, "holds packets/mine.bin, which is not a file of a run"),
     "file in transfers": ("transfers/99-mine.csv", Path.touch, "holds transfers/99-mine.csv, which is no file"),
     "file in inputs": ("inputs", lambda p: (p.mkdir(), (p / "a.npy").touch()), "holds inputs/a.npy, which is no file"),
-    "hidden file": (".note", Path.touch, "holds .note, which is no file of a run"),
-    "empty folder": ("packets/mine", Path.mkdir, "holds packets/mine, which is no folder of a run"),
-    "filled folder": ("mine", lambda p: (p.mkdir(), (p / "x").touch()), "holds mine/x, which is no file of a run"),
+    "hidden file": (".note", Path.touch, "holds .note, which is not a file of a run"),
+    "empty folder": ("packets/mine", Path.mkdir, "holds packets/mine, which is not a run folder"),
+    "filled folder": ("mine", lambda p: (p.mkdir(), (p / "x").touch()), "holds mine/x, which is not a file of a run"),
     "changed report": ("report.md", rewritten, "holds report.md, which was changed since the run"),
     "changed events": ("events.jsonl", rewritten, "holds events.jsonl, which was changed since the run"),
     "changed packet": (str(OLD), rewritten, "holds packets/00-pitched.bin, which was changed since the run"),
@@ -97,16 +97,16 @@ STRANGERS = {
     "added link": ("transfers/x", lambda p: p.symlink_to("/etc"), "holds transfers/x, which is a symbolic link"),
     "FIFO": ("packets/pipe", os.mkfifo, "holds packets/pipe, which is a FIFO"),
     "FIFO for a file": ("stats.json", lambda p: (p.unlink(), os.mkfifo(p)), "holds stats.json, which is a FIFO"),
-    "folder for a file": ("stats.json", lambda p: (p.unlink(), p.mkdir()), "holds stats.json, which is no folder"),
+    "folder for a file": ("stats.json", lambda p: (p.unlink(), p.mkdir()), "holds stats.json, which is not a folder"),
     "read-only file": ("report.md", lambda p: p.chmod(0o444), "holds report.md, which is read-only"),
     "read-only folder": ("packets", lambda p: p.chmod(0o555), "holds packets, which is read-only"),
     "edited record": ("run.json", edited_record, "holds run.json, which was changed since the run"),
     "listed in the record": ("run.json", listed, "holds run.json, which was changed since the run"),
-    "no record": ("run.json", Path.unlink, "holds events.jsonl, which is no file of a run"),
-    "record is a link": ("run.json", replaced_by_link, "holds events.jsonl, which is no file of a run"),
-    "record is no JSON": ("run.json", lambda p: p.write_text("{"), "holds run.json, which is no record of a run"),
-    "record is a list": ("run.json", lambda p: p.write_text("[]"), "holds run.json, which is no record of a run"),
-    "deep record": ("run.json", lambda p: p.write_text("[" * 9999), "holds run.json, which is no record of a run"),
+    "no record": ("run.json", Path.unlink, "holds events.jsonl, which is not a file of a run"),
+    "record is a link": ("run.json", replaced_by_link, "holds events.jsonl, which is not a file of a run"),
+    "record is no JSON": ("run.json", lambda p: p.write_text("{"), "holds run.json, which is not a record of a run"),
+    "record is a list": ("run.json", lambda p: p.write_text("[]"), "holds run.json, which is not a record of a run"),
+    "deep record": ("run.json", lambda p: p.write_text("[" * 9999), "holds run.json, which is not a record of a run"),
     "somebody's run.json": ("run.json", lambda p: p.write_text("{}"), "holds run.json, which was changed"),
     "0.1.0": ("run.json", of_the_first_version, "holds a run of tessbed 0.1.0, which kept no list of its files"),
 }
@@ -130,7 +130,7 @@ def test_a_user_s_own_files_with_the_names_of_a_run_are_no_run(tmp_path: Path) -
         mine = tmp_path / name.replace(".", "-")
         mine.mkdir()
         (mine / name).write_text("mine")
-        with pytest.raises(FileExistsError, match=f"holds {name}, which is no file of a run"):
+        with pytest.raises(FileExistsError, match=f"holds {name}, which is not a file of a run"):
             RunFolder.open(mine)
         assert (mine / name).read_text() == "mine"
 

@@ -94,7 +94,7 @@ def test_what_comes_during_the_run_is_not_lost(tmp_path, runs) -> None:
     folder = RunFolder.open(tmp_path / "run")
     (tmp_path / "run" / "packets" / "mine").write_text("mine")
     before = snapshot(tmp_path / "run")
-    with pytest.raises(FileExistsError, match=r"holds packets/mine, which is no file of a run") as reported:
+    with pytest.raises(FileExistsError, match=r"holds packets/mine, which is not a file of a run") as reported:
         folder.write(runs[LATER], 1)
     assert reported.value.filename == str(tmp_path / "run")
     assert snapshot(tmp_path / "run") == before

@@ -138,7 +138,7 @@ def test_a_job_that_fails_is_no_subject_of_a_study() -> None:
         }
         assert [job["name"] for job in reported["jobs"]] == ["found by looking", "after the reset"]
         assert "simpy" in reported["engine"]
-        assert reported["instead"] == "job never heard of again has faults, which only the event engine knows"
+        assert reported["instead"] == "job never heard of again has faults, which only the event engine supports"
     with pytest.raises(ScenarioError, match="job never heard of again ended in lost; a study needs jobs that end"):
         sensitivity.sensitivities(scenario, "exact")
     with pytest.raises(ScenarioError, match="a study needs jobs that end"):
@@ -148,11 +148,11 @@ def test_a_job_that_fails_is_no_subject_of_a_study() -> None:
 def test_engines_that_part_give_no_ticks(monkeypatch) -> None:
     """`--engine verify` takes no job for measured on which the engines differ."""
     monkeypatch.setattr(
-        "tessbed.scenarios.runner.engine_difference", lambda events, exact: "the engines part at tick 7"
+        "tessbed.scenarios.runner.engine_difference", lambda events, exact: "the engines differ at tick 7"
     )
     measured = measure_scenario(load("documents-2x17", EV74), "verify")
     assert measured.jobs == ()
-    assert {job.text for job in measured.failed} == {"the engines part at tick 7"}
+    assert {job.text for job in measured.failed} == {"the engines differ at tick 7"}
 
 
 def test_lines_for_people_say_what_they_are() -> None:

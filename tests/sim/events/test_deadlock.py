@@ -49,7 +49,7 @@ A, B, C = "worker 0", "worker 1", "worker 2"
     ("waiting", "causes"),
     [
         ([], ()),
-        ([Waiting(A, "a bell", 7)], ("lost signal: worker 0 waits in vain for a bell, since tick 7",)),
+        ([Waiting(A, "a bell", 7)], ("lost signal: worker 0 waits forever for a bell, since tick 7",)),
         (
             [Waiting(A, "worker 1", 3, (B,)), Waiting(B, "worker 0", 9, (A,)), Waiting(C, "worker 1", 5, (B,))],
             ("cycle: worker 0 waits for worker 1 waits for worker 0, since tick 9",),
@@ -58,7 +58,7 @@ A, B, C = "worker 0", "worker 1", "worker 2"
         (
             [Waiting(A, "a bell", 4), Waiting(B, "a channel", 6, (A,), held=True)],
             (
-                "lost signal: worker 0 waits in vain for a bell, since tick 4",
+                "lost signal: worker 0 waits forever for a bell, since tick 4",
                 "starvation: worker 1 waits for a channel, held by worker 0, since tick 6",
             ),
         ),
@@ -81,7 +81,7 @@ def test_the_reason_comes_first() -> None:
     with pytest.raises(HangError) as caught:
         rig.run()
     assert caught.value.causes == (
-        "lost signal: transfer 0 of worker 0 waits in vain for read channel 0, which stalled, since tick 12",
+        "lost signal: transfer 0 of worker 0 waits forever for read channel 0, which stalled, since tick 12",
         "starvation: transfer 0 of worker 1 waits for a read channel and a credit, held by transfer 0 of worker 0, "
         "since tick 12",
     )

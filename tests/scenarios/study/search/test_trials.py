@@ -246,7 +246,7 @@ def test_a_person_reads_the_same_as_a_script(tmp_path) -> None:
     gain = f"{100 * (best['ticks'] - base) / base:+.1f} %"
     settings = " ".join(f"{key}={value}" for key, value in best["settings"].items())
     assert f"best: {best['ticks']:,} ({gain}) with {settings}" in text
-    assert f"as it stands: {base:,}" in text
+    assert f"unchanged: {base:,}" in text
     (row,) = (line for line in text if line.startswith(f"{best['trial']:5}  "))
     assert row.split()[1:] == [*map(str, best["settings"].values()), f"{best['ticks']:,}", *gain.split()]
 
@@ -292,7 +292,7 @@ def test_an_interrupted_search_says_how_many_configurations_are_kept(tmp_path, m
         main(["search", "luma", "--over", "device.workers=1..16", "--sampler", "grid", "--db", "r"])
     assert ended.value.code == 130
     assert capfd.readouterr().err == (
-        "interrupted; 5 configurations of this search are in r, the same command goes on\ninterrupted\n"
+        "interrupted; 5 configurations of this search are in r, the same command resumes\ninterrupted\n"
     )
     assert sqlite3.connect("r").execute("select count(*) from results").fetchone() == (5,)
 

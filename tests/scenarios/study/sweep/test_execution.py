@@ -202,7 +202,7 @@ def test_a_job_that_fails_gives_its_point_no_result(tmp_path) -> None:
     assert [row["error"] for row in rows] == ["", "job struck ended in dma_error"]
     assert table.table_provenance(found) == {
         "engine": "simpy",
-        "instead": "job struck has faults, which only the event engine knows",
+        "instead": "job struck has faults, which only the event engine supports",
     }
     assert "  1 of them: job struck ended in dma_error" in list(table.table_lines("x", spanned, rows))
 
@@ -401,7 +401,7 @@ def test_ctrl_c_says_how_many_points_are_in_the_file(tmp_path) -> None:
     out, err = process.communicate(timeout=20)
     count = _kept(tmp_path / "r")
     assert 3 <= count < 24
-    assert err == f"interrupted; {count} of 24 points are in r, the same command goes on\ninterrupted\n"
+    assert err == f"interrupted; {count} of 24 points are in r, the same command resumes\ninterrupted\n"
     assert (process.returncode, out) == (130, "")
 
 
@@ -454,12 +454,12 @@ WRONG = [
     (["--executor", "moon"], "wanted here, processes or dask://HOST:PORT"),
     (["--db", ""], '--db: got "", wanted the name of a file'),
     (["--db", "x.csv", "--out", "x.csv"], "--out x.csv: is the file of --db, too"),
-    (["--out", "nowhere/x.csv"], "--out nowhere/x.csv: there is no folder nowhere"),
+    (["--out", "nowhere/x.csv"], "--out nowhere/x.csv: no such folder: nowhere"),
     (["--out", "linked.csv"], "--out linked.csv: File exists and is a symbolic link"),
     (["--plot", "linked.svg"], "--plot: File exists and is a symbolic link"),
     (["--db", "linked.csv"], "can not be used as a database of results: File exists and is a symbolic link"),
     (["--db", "/dev/stdout"], "can not be used as a database of results: File exists and is a symbolic link"),
-    (["--db", "nowhere/r"], "can not be used as a database of results: there is no folder nowhere"),
+    (["--db", "nowhere/r"], "can not be used as a database of results: no such folder: nowhere"),
     (["--db", "/dev/null/x"], "can not be used as a database of results"),
     (["--executor", "dask://127.0.0.1:1"], "no Dask scheduler answers at 127.0.0.1:1"),
     (["--executor", "dask://127.0.0.1"], 'got "dask://127.0.0.1", wanted dask://HOST:PORT'),

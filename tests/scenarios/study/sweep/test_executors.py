@@ -82,7 +82,7 @@ def test_a_cluster_that_goes(cluster, tmp_path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("answer", "words"), [(None, "nothing came back within 3 s"), (b"\xff" * 64, "")])
+@pytest.mark.parametrize(("answer", "words"), [(None, "no result arrived within 3 s"), (b"\xff" * 64, "")])
 def test_an_address_where_no_scheduler_answers(answer, words) -> None:
     """Somebody who is silent, or answers something else, is reported from a scheduler, and nothing waits for him."""
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -273,7 +273,7 @@ NOT_OURS = {
     "another table": (beside, "it has the table 'mine'"),
     "another database": (somebody_s, "it has the table 'mine'"),
     "foreign": (foreign, "its table of results has the columns name, score"),
-    "notes for a journal": (wal, "r.sqlite-wal: is no journal of a database"),
+    "notes for a journal": (wal, "r.sqlite-wal: is not a journal of a database"),
     "link for a journal": (linked_wal, "r.sqlite-journal: File exists and is a symbolic link"),
     "text": (lambda path: path.write_text("my notes " * 500), "file is not a database"),
 }

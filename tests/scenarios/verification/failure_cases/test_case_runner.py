@@ -97,7 +97,7 @@ def test_another_refusal_than_expected_fails_the_drill() -> None:
     ("arguments", "code", "words"),
     [
         ([], 0, "pool-reused-early"),
-        (["pool-reused-early"], 0, "ok: each step went as the drill says"),
+        (["pool-reused-early"], 0, "ok: each step went as the failure case says"),
         (["pool-reused-earlier"], 2, "did you mean pool-reused-early"),
     ],
     ids=["list", "run", "misspelt"],

@@ -22,7 +22,7 @@ PROOFS = {
     "write credits": "each drain holds a credit from its grant to its completion",
     "memory port": "one transfer's port ticks at a time; the last one's latency follows",
     "launch": "cores start one after the other, and a core its workers",
-    "serial worker": "a worker gathers, computes and issues one thing after the other, on a core after its earlier workers",
+    "serial worker": "a worker gathers, computes and issues in sequence, on a core after its earlier workers",
     "slots": "a slot is packed, issued and drained again and again, never two at a time",
 }
 

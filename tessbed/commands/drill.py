@@ -78,6 +78,6 @@ def _find(name: str) -> Path:
     if is_text(name):
         return path
     if name not in known:
-        text = f"no such file, and no failure case of that name{nearest(path.stem, known) or '; `tessbed drill` lists them'}"
+        text = f"no such file or failure case{nearest(path.stem, known) or '; `tessbed drill` lists them'}"
         raise ScenarioError([Problem(Location(name), text, "no_such_file")])
     return known[name]

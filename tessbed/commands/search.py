@@ -46,7 +46,7 @@ Exit code: 0 ok, 1 no configuration has a result, 2 invalid input."""
 @click.option("--seed", type=Number(0, 2**32 - 1), default=0, show_default=True, help="Seed of the sampler.")
 @click.option(
     "--within", type=Number(0, kind=float), metavar="PERCENT",
-    help="Also name the cheapest configuration this close to the best: its first key has the earliest value, then the second, ...",
+    help="Also name the cheapest configuration this close to the best: earliest value of the first key, then the next",
 )  # fmt: skip
 @settings_option("Override a key in every trial.")
 @db_option

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 HELP = """Submit many jobs in random sizes of SCENARIO's EV74 jobs, from many clients, on two devices that fail.
 
 Clients close buffers early, depend on each other, share buffers, cancel, request what must be refused, and end
-abruptly. At the end every job must have exactly one final state, every buffer must be free, and every output that was reported done must
-be correct. The same seed gives the same report.
+abruptly. At the end every job must have exactly one final state, every buffer must be free, and every output that was
+reported done must be correct. The same seed gives the same report.
 
 Exit code: 0 all balanced, 1 something lost, leaked or wrong, 2 invalid input."""
 

@@ -1,4 +1,4 @@
-"""Cover: turns a box of scalars in memory into DMA descriptors, each field within 16 bits.
+"""DMA descriptors: turn a box of scalars in memory into DMA descriptors, each field within 16 bits.
 
 A box is a few (extent, stride) axes around a contiguous run. Axes that continue the run are folded into it, one axis
 becomes the rows of 2-D descriptors, and the rest are stepped through. Scratch holds the box densely, in the order in

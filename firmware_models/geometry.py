@@ -1,4 +1,4 @@
-"""Geometry: where tiles and scalars stand, worked out from the packet's fields alone.
+"""Geometry: where tiles and scalars lie, computed from the packet's fields alone.
 
 Tiles are stored in C, D, H, W order (W fastest), one whole set of tiles for each index of the unmapped axes. Along an
 axis all tiles are full but the last, so a tile's offset is a sum of four products: no table of tiles is needed.

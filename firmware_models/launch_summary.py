@@ -1,4 +1,4 @@
-"""Timed: what a launch does, in numbers alone, for an engine that moves no bytes.
+"""Launch summary: what a launch does, in numbers alone, for an engine that moves no bytes.
 
 The bands, their waits and the order of their drains are the ones that the workers run. Planning them costs more than
 timing them, so a launch is kept as an outline of what its descriptors touch, which many devices share: channels,

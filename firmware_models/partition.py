@@ -1,4 +1,4 @@
-"""Ownership: which worker writes which bytes, so that no granule is ever written by two workers.
+"""Partition of the output: which worker writes which bytes, so that no granule is ever written by two workers.
 
 The device writes whole granules: a write that covers part of one reads it first and writes it back whole. Two workers
 that share a granule would lose each other's bytes. So the output is cut in address order, and every cut lies on a

@@ -1,4 +1,4 @@
-"""Faults: the status codes with which the firmware refuses a packet, for the completion record.
+"""Refusals: the status codes with which the firmware refuses a packet, for the completion record.
 
 Codes below 0x100 are the firmware's, the device's own trouble has codes above. A number never changes its meaning.
 """

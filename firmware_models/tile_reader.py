@@ -1,4 +1,4 @@
-"""Tiles: gathers a box of scalars from one tile, and tells where its byte lanes then stand in scratch.
+"""Tile reader: gathers a box of scalars from one tile and locates its byte lanes in scratch.
 
 Pixel-major tiles are read pixel by pixel, padding included, since that is one long run; only a small part of wide
 pixels is read plane by plane. Channel-block tiles are read in whole blocks of 16 channels: low bytes, then high bytes.

@@ -1,4 +1,4 @@
-"""Pack: the vector unit's moves between two layouts in scratch.
+"""Vector operations: the vector unit's moves between two layouts in scratch.
 
 A move takes a box of scalars byte lane by byte lane: INT8 has one lane, BF16 a low and a high one, FP32 four, wherever
 the two layouts keep them. What it makes of them is its conversion's entry in CONVERSIONS. Widening BF16 to FP32 puts

@@ -1,4 +1,4 @@
-"""The caller's mistakes, kept apart by when they are found: admission, encoding, binding."""
+"""The caller's errors, by the stage that finds them: admission, encoding, binding."""
 
 LONGEST_BITS = 256
 LONGEST_TEXT = 80

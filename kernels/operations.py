@@ -1,4 +1,4 @@
-"""The operations: one row each, of data alone, from which every room takes what it has to know of an operation.
+"""The operations: one row each, of data alone, from which every package takes what it needs to know of an operation.
 
 Packet codes and rules, admission, scenario keys, documentation, the array functions and the command line walk this
 table. A row says in which direction an operation goes, which pairs of scalar types it has and the conversion of each,

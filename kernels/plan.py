@@ -1,4 +1,4 @@
-"""Plans: what an admitted request comes down to, of fixed size whatever the tensor.
+"""Plans: what an admitted request resolves to, of fixed size whatever the tensor.
 
 A tiled side is a grid of tiles over four mapped axes,
 repeated over the outer (unmapped) axes. Along each mapped axis

@@ -1,4 +1,4 @@
-"""Plans from elsewhere: whether a plan is what admission would have made of some request.
+"""Plan check: whether a plan from elsewhere is one that admission makes of some request.
 
 Backends trust a plan: spans become addresses. `check_inference` marks what it makes; what was put together by hand, or
 is another plan with a field changed, bears no mark and is proved here before anyone uses it. A plan's geometry (its

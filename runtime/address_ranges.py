@@ -1,4 +1,4 @@
-"""Spans of device addresses: what a job reads and writes, and when two jobs stand in each other's way."""
+"""Ranges of device addresses: what a job reads and writes, and when two jobs conflict."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Awaiting: waits for coroutines. Time passes while at least one of them waits.
+"""asyncio adapter: waits for coroutines. Time passes while at least one of them waits.
 
     waits = Awaiting(runtime)
     result = await waits.finished(job)

@@ -1,4 +1,4 @@
-"""Where in the caller's code something happened: the first frame outside this room, as file name and line."""
+"""Call site: where in the caller's code something happened, the first frame outside this package."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The runtime's errors: the caller's mistakes at submission, the device's trouble with a job, and lifetimes broken.
+"""The runtime's errors: the caller's errors at submission, the device's faults, and lifetime violations.
 
 Where users of such chips know an error by the name of an errno, `errno_name` has it.
 Storage that does not fit a plan raises `tessbed.kernels.BindingError`, as on every backend.

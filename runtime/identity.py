@@ -1,4 +1,4 @@
-"""Identity: which runtime an object belongs to, by name, and which runtime drives a device."""
+"""Identity: which runtime an object belongs to, by name, and which runtime uses a device."""
 
 from itertools import count
 from typing import Any

@@ -1,4 +1,4 @@
-"""Integers as callers give them: Python's and numpy's, never a bool or a float."""
+"""Integers as callers pass them: Python's and numpy's, never a bool or a float."""
 
 import operator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The audit: what must hold of a runtime at any moment, whatever clients and devices do.
+"""Invariants: what must hold of a runtime at any moment, whatever clients and devices do.
 
 Each rule looks at the facts from another side than the code that keeps them: at the device's own map of memory, at
 the handles and jobs that are there. RULES and ENDING name them all; `audit` and `check_runtime_ended` return what is

@@ -1,4 +1,4 @@
-"""The runtime: the face of the room. Buffers, submissions and waits on one or several devices that share one clock.
+"""The runtime, the interface of this package: buffers, submissions and waits on devices that share one clock.
 
     with Runtime(device) as runtime:
         with runtime.allocate(input_bytes) as source, runtime.allocate(output_bytes) as target:

@@ -1,1 +1,1 @@
-"""What to run, and what came of it: the TOML catalogue, the runner, the report."""
+"""What to run, and with what result: the TOML catalogue, the runner, the report."""

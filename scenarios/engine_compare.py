@@ -1,4 +1,4 @@
-"""Engines: which one times the EV74 jobs of a run, and where two of them part.
+"""Engine comparison: which engine times the EV74 jobs of a run, and where two of them differ.
 
 simpy   the reference: every event, every byte
 exact   the same ticks and statistics by recurrence; no byte moves, so there is nothing to verify

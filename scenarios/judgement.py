@@ -1,4 +1,4 @@
-"""Judgement: what the oracle says of an output, in the words of a scenario."""
+"""Judgement: the oracle's verdict on an output, in the terms of a scenario."""
 
 import hashlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""Outcomes: what became of each job of a scenario on each backend."""
+"""Outcomes: the result of each job of a scenario on each backend."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Run: takes an admitted scenario through its backends, one job after the other, and has the oracle judge every byte.
+"""Runner: runs an admitted scenario on its backends, one job after the other, and has the oracle check every byte.
 
 All EV74 jobs of a scenario share one device and one runtime, so a kernel that is loaded stays loaded. A job's input is
 written once; the A65 reads it where the device will. What a device does wrong ends its job, never the scenario.

@@ -1,4 +1,4 @@
-"""Shipped: the scenario and drill files that come with the package, by name. Nothing is read."""
+"""Shipped files: the scenarios and failure cases that come with the package, by name; nothing is read."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Show: a scenario in words, and what each job comes down to: bytes, tiles, tile classes."""
+"""Summary: a scenario in words, and what each job resolves to: bytes, tiles, tile classes."""
 
 from collections.abc import Iterator
 from math import prod

@@ -1,4 +1,4 @@
-"""The errors of the device model: each type says whose fault it was.
+"""The errors of the device model: each type says who is at fault.
 
 The constructor arguments are the exception's `args`, because SimPy rebuilds an exception from them when a
 process lets it escape.

@@ -1,4 +1,4 @@
-"""Faults: what can go wrong with a job on purpose, chosen by the number of the job on its device.
+"""Fault injection: the faults that a job can be given on purpose, chosen by the number of the job on its device.
 
 KINDS is the whole list. Faults of a transfer strike at transfer `transfer` of worker `worker`, when there is one;
 faults of the completion take `ticks` as their delay. A job may have several. What a fault does never depends on wall

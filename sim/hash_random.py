@@ -1,4 +1,4 @@
-"""Chance without a stream: numbers hashed from what they belong to, so no order of events can change them."""
+"""Random numbers without a stream: hashed from what they belong to, so no order of events can change them."""
 
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E37_79B9_7F4A_7C15

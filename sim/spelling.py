@@ -1,4 +1,4 @@
-"""Spelling: the known name that somebody most likely meant, or none.
+"""Spelling: the known name that was most likely meant, or none.
 
 A suggestion that makes no sense is worse than none. A name is near when few slips of the keyboard lead to it (a letter
 that is missing, doubled, wrong or swapped with its neighbour; one in three at most), when it begins alike and shares

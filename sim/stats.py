@@ -1,4 +1,4 @@
-"""What a job did: ticks, traffic, resources, workers, all counted while it ran.
+"""Statistics of a job: ticks, traffic, resources, workers, all counted while it ran.
 
 Ticks of transfers and workers count from the launch. Nothing here depends on data movement or on wall time.
 """

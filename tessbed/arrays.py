@@ -1,4 +1,4 @@
-"""The operations for a person with an array: numpy in, numpy out, on the A65 executor.
+"""Array functions, the operations on arrays: numpy in, numpy out, on the A65 executor.
 
 `axes` names the logical axes with letters: D, H, W and C are tiled (C is required), any other letter is an independent
 outer axis. `tile` has one extent for each of D, H, W, C that `axes` names, in the same order.

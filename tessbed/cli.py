@@ -1,4 +1,4 @@
-"""The command line's entry: nothing but the standard library's `sys` is imported before Ctrl-C is taken care of."""
+"""The command line's entry: only the standard library's `sys` is imported before Ctrl-C is handled."""
 
 import sys
 

@@ -1,1 +1,1 @@
-"""The operations of the firmware: how each cuts its output into work items and bands."""
+"""The operations of the firmware: how each divides its output into work items and bands."""

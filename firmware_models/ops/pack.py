@@ -1,4 +1,4 @@
-"""Tess on the device: each worker owns a range of the physical output, padding and alignment included.
+"""Packing (Tess) on the device: each worker owns a range of the physical output, padding and alignment included.
 
 A worker walks the tiles of its range in storage order. Of each tile it packs whole pixels, and drains exactly the bytes
 it owns: where a cut falls inside a pixel, both neighbours pack that pixel and each stores its own part of it. A pixel

@@ -1,4 +1,4 @@
-"""Detess on the device: each worker owns a stretch of the linear output in address order.
+"""Unpacking (Detess, DetessCast) on the device: each worker owns a stretch of the linear output in address order.
 
 The output's nonunit axes, sorted by descending stride, make address order lexicographic. A worker's stretch is a few
 boxes of that index space; each box is cut along tile edges into blocks, each block into bands that fit the scratch.

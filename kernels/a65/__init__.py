@@ -1,4 +1,4 @@
-"""The A65 CPU executor: synchronous, straight into the caller's storage.
+"""The A65 CPU executor: synchronous, directly into the caller's storage.
 
 Each row of OPERATIONS is an attribute here, by its name: `a65.tess` and its like have check_inference, prepare and
 execute.

@@ -1,4 +1,4 @@
-"""Packets: versioned, relocatable bytes that tell the EV74 one job; nothing but these bytes reaches the device.
+"""Packets: versioned, relocatable bytes that describe one job to the EV74; nothing but these bytes reaches the device.
 
 Encoding leaves both addresses zero. Binding makes a copy with the addresses filled in; the template stays as it was.
 The decoder trusts nothing: any bytes either decode, or raise the one PacketFault with a documented code and the field.

@@ -1,4 +1,4 @@
-"""Parameters: what an operation asks beside its tensors, and how that is judged. One row for each that asks anything.
+"""Parameters: what an operation takes besides its tensors, and how it is checked; one row per operation that takes any.
 
 Source: Tess document, "Parameters and padding".
 """

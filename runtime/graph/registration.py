@@ -1,4 +1,4 @@
-"""Registration: a graph made ready on a runtime, all or nothing.
+"""Registration: prepares a graph on a runtime, all or nothing.
 
 What the firmware image must hold is named and compared first; a lack refuses the whole graph with every difference,
 and no node ever moves to the other backend. Then each node is prepared and the intermediates get their arena. When

@@ -1,1 +1,1 @@
-"""One job: its states, its bound storage, what it needs, what it holds, how it ended."""
+"""One job: its states, its bound storage, the capabilities it needs, the resources it holds, its outcome."""

@@ -1,4 +1,4 @@
-"""Capability: what a job needs against what the firmware image holds. A lack is an error, never a fallback."""
+"""Capability: what a job needs against what the firmware image holds; what is missing is an error."""
 
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol

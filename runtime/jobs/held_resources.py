@@ -1,4 +1,4 @@
-"""Owners: what a job keeps alive until its retirement is confirmed, role by role.
+"""Held resources: what a job keeps alive until its retirement is confirmed, role by role.
 
 The device reads the packet while it decodes, the input while it gathers and the output's own granules while it drains;
 the host needs the prepared metadata to make sense of the record. So none of them may go before the device has

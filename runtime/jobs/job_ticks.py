@@ -1,4 +1,4 @@
-"""Ticks of a job on the host's side: from its submission to the moment at which its client wakes, part by part.
+"""Ticks of a job on the host's side: from its submission to the wake-up of its client, part by part.
 
 The device accounts for what happens between doorbell and record. The host adds what only it knows: how long the job
 waited before the doorbell rang and behind earlier jobs of its queue, and when it learned of the end, by interrupt

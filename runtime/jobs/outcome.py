@@ -1,4 +1,4 @@
-"""Trouble: how a job ended, as its result or as the error to raise; the status codes of records, by name.
+"""Outcome: how a job ended, as its result or as the error to raise; the status codes of records, by name.
 
 Codes from 0x100 are the device's own. Those below are the firmware's refusals of a packet; both sides keep this table,
 and a test holds the two together. In a refusal `field` is the byte offset of the packet field at fault.

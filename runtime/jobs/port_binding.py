@@ -1,4 +1,4 @@
-"""Binding: does the storage that the caller offers fit the plan? Every check precedes every effect.
+"""Port binding: does the storage that the caller offers fit the plan? Every check precedes every effect.
 
 Source: Detess document, "Memory and lifecycle"; Tess document, "Contract" (the span includes holes, the caller
 supplies the capacity that is really accessible).

@@ -1,4 +1,4 @@
-"""The allocator: storage at device addresses, mapped for every device; knows all that lives, so it can report leaks."""
+"""The allocator: storage at device addresses, mapped for every device; knows all live allocations, to report leaks."""
 
 from collections.abc import Callable
 

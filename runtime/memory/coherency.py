@@ -1,4 +1,4 @@
-"""Coherency: whose turn it is to touch a buffer, and the checker that names the call that was forgotten.
+"""Coherency: whose turn it is to touch a buffer, and the checker that names a missing call.
 
 A cached buffer is handed to the device at submission and handed back when its job is final. Before the hand-over the
 CPU must have cleaned every line that it wrote, of inputs and of outputs: a dirty line of an output would fall over

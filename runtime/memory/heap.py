@@ -1,4 +1,4 @@
-"""A heap of device addresses: first fit, lowest address first, neighbours joined when given back.
+"""A heap of device addresses: first fit, lowest address first, adjacent holes merged when freed.
 
 Addresses only: storage belongs to `allocations`. Everything is whole pages, because the device maps pages and because
 a write granule at the end of a buffer reaches past its last byte.

@@ -1,4 +1,4 @@
-"""In flight: which bytes of a storage the unfinished jobs touch, and the one rule of who else may touch them meanwhile.
+"""In flight: which bytes of a storage unfinished jobs access, and the one rule for concurrent accesses.
 
 Every storage has one register, shared by all runtimes that map it, cached or not. A job is in it from its submission
 until it is final; at no moment between the two does anybody know how far the device is. The rule is

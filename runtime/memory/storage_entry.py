@@ -1,4 +1,4 @@
-"""Entry: what a caller hands in is of the right type, open, and of this runtime; every public call asks first.
+"""Argument checks for storage: of the right type, open, and of this runtime; every public call makes them first.
 
 Storage is here, queues and jobs are in `job_entry`.
 

@@ -1,4 +1,4 @@
-"""The link to one device: rings its doorbell, and passes its interrupts on.
+"""The link to one device: rings its doorbell, and forwards its interrupts.
 
 The runtime keeps at most `depth` jobs on a device, so that what waits in a queue can still be cancelled. What an
 interrupt brings is a cookie and nothing else; whether a job has ended is for its completion record to say.

@@ -1,4 +1,4 @@
-"""Entry of queues and jobs: of the right type, known, and of this runtime, as `entry` has it for storage."""
+"""Argument checks for queues and jobs: of the right type, known, and of this runtime."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""Recovery: reset a device, and let go of what it held only when the reset is confirmed.
+"""Recovery: reset a device, and release what it held only when the reset is confirmed.
 
 Closing a handle or ending a process does not prove that the hardware stopped; a confirmed reset does. Records that
 are in place are honoured, when the reset starts and again when it is confirmed. Every other job on the device ends as

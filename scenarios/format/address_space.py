@@ -1,4 +1,4 @@
-"""Window: how much of the device's window of addresses the EV74 jobs of a scenario take, one after the other.
+"""Address space: how much of the device's address window the EV74 jobs of a scenario take, one after the other.
 
 What a job finds free depends on the jobs before it; the rule is in `runtime/memory/device_addresses.py`.
 """

@@ -1,4 +1,4 @@
-"""Admit: puts a job before the kernels' admission and moves each refusal to the key that caused it.
+"""Admission errors: submits a job to the kernels' admission and reports each refusal at the key that caused it.
 
 Admission stops at the first mistake, in a fixed order. To tell an author all of them at once, the mistake is mended
 with a value that is right for certain and the job is put forward again. A mended geometry never becomes a plan.

@@ -1,4 +1,4 @@
-"""Problems: the mistakes of a scenario, each with its place, and the one error that carries them all."""
+"""Diagnostics: the errors of a scenario, each with its location, and the one exception that carries them all."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Jobs: from the values of one [[jobs]] table to an admitted Job; what its keys say together is judged here.
+"""Job parser: from the values of one [[jobs]] table to an admitted Job; checks the combination of its keys.
 
 A mistake in one key does not hide those in others: what was blamed already is replaced by something harmless, and the
 rest goes before admission all the same.

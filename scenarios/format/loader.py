@@ -1,4 +1,4 @@
-"""Compose: from a source's values to a Scenario that can run, with every mistake of the file reported at once."""
+"""Loader: from a source's values to a Scenario that can run, with every error of the file reported at once."""
 
 from collections.abc import Iterator
 from itertools import product

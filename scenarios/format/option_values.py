@@ -1,4 +1,4 @@
-"""Option values: what options of the command line choose from. Here, so that parsing a command line loads no engine."""
+"""Option values: the choices of command line options; kept here so that parsing a command line loads no engine."""
 
 ENGINES = ("simpy", "exact", "verify")
 """See `engines`."""

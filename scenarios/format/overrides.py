@@ -1,4 +1,4 @@
-"""Overrides: `--set key=value` and `--seed`, laid over a source before it is read.
+"""Overrides: `--set key=value` and `--seed`, applied to a source before it is read.
 
 A key is a dotted path; a list takes an index, or `*` for every entry. A value is TOML, or else the text itself.
 The place of an overridden value is the option, so that a mistake in it is reported as `--set device.workers: ...`.

@@ -1,4 +1,4 @@
-"""The reader: walks a source by the table of keys and collects every mistake, whatever its kind."""
+"""The reader: walks a source by the table of keys and collects every error, whatever its kind."""
 
 import re
 from typing import Any

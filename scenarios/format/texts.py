@@ -1,4 +1,4 @@
-"""Texts: finds and reads what a user names: a file, a scenario that ships, a FIFO, or `-` for standard input.
+"""Texts: finds and reads the file that a user names: a file, a scenario that ships, a FIFO, or `-` for standard input.
 
 What can be read only once (a pipe) is read once and kept, since a study reads its scenario more than once.
 """

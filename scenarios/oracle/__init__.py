@@ -1,1 +1,1 @@
-"""What an output must hold, worked out apart: it imports nothing of the product."""
+"""What an output must hold, computed independently: it imports nothing of the product."""

@@ -1,4 +1,4 @@
-"""What the oracle knows of the operations: their direction, and what becomes of a scalar's value.
+"""The oracle's own table of operations: their direction, and what they do to a scalar's value.
 
 Written from the documents, for the oracle alone: it shares no table with the product. Values are the bytes of a scalar,
 low byte first. Source: "Numerical behavior" of the Detess and DetessCast documents, "Contract" of the Tess document.

@@ -1,1 +1,1 @@
-"""Files and folders that a command writes: whole or not at all, and nothing else touched."""
+"""Files and folders that a command writes: complete or not at all, and no other file is changed."""

@@ -1,4 +1,4 @@
-"""Earlier run: whether a folder is a run's and nothing else, judged entry by entry.
+"""Earlier run: whether a folder holds a run and nothing else, checked entry by entry.
 
 `run.json` lists every other file that the run wrote, with the SHA-256 of its content, and ends with its own. A folder
 may be replaced where everything in it is on that list and still has that content. A file that is missing is no

@@ -1,4 +1,4 @@
-"""Output files: every file that a command writes goes through here, so that nothing is lost, nothing else touched.
+"""Output files: every file that a command writes goes through here, so that nothing is lost or changed by mistake.
 
 A file is written beside its target under a hidden name, brought to the disk, and renamed. A full disk, an interrupt or
 a bug on the way leaves what was there as it was, and nothing of ours. No link is followed: a link at the target is

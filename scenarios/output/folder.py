@@ -1,4 +1,4 @@
-"""Output folder: a folder that is written beside its target and swapped in when it is whole.
+"""Output folder: a folder that is written beside its target and swapped in when it is complete.
 
 What is written meanwhile stands in a hidden folder beside the target, or in it where its parent can not be written to
 or lies on another disk. The swap moves every entry of the target out and every new one in, by renames; where one

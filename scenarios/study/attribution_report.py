@@ -1,4 +1,4 @@
-"""Explain: accounts and utilisations as a document, and as lines for a person."""
+"""Attribution report: attributions and utilisations as a document, and as lines for a person."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Compare: which terms of the account make the difference between two runs. They sum to it.
+"""Comparison: which terms of the attribution make the difference between two runs; they sum to it.
 
 A run is a run folder or a scenario. A folder's scenario holds every default, so its account is worked out again; where
 its recorded ticks are others, another version made it, and that is said.

@@ -1,4 +1,4 @@
-"""Bounds: ticks that no schedule of the planned transfers can beat, each with a proof in a sentence.
+"""Lower bounds: ticks that no schedule of the planned transfers can beat, each with a proof in a sentence.
 
 Nothing of a run is used: only what the firmware plans, what each transfer costs, and the rules. So every simulated time
 is at or above every bound, and the gap to the largest is what waiting cost. A different plan may have other bounds.

@@ -1,4 +1,4 @@
-"""Measure: the EV74 jobs of a scenario and what an engine counted of each; what every study starts from."""
+"""Measurement: the EV74 jobs of a scenario and what an engine counted of each; what every study starts from."""
 
 from functools import lru_cache
 from typing import Any

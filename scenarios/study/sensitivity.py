@@ -1,4 +1,4 @@
-"""What if: each parameter one step down and up, halved, doubled, infinitely good; exact re-runs, ranked by gain.
+"""Sensitivity: each parameter one step down and up, halved, doubled, infinitely good; exact re-runs, ranked by gain.
 
 A cell is the makespan of a whole new run, planning included, and not an estimate. A better resource that makes the run
 slower, or a worse one that makes it faster, is flagged: schedules have such anomalies, and a study must not hide them.

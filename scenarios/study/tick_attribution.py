@@ -1,4 +1,4 @@
-"""Account: where every tick of a makespan went. An account of one run, not a prediction of another.
+"""Tick attribution: where every tick of a makespan went, for one run; not a prediction of another.
 
 The makespan is the timeline of the core that ends last: its launch, then each of its workers. A worker's tick is
 issue, compute, or a wait for one transfer, the last to complete of those it waits for; such a wait is told by what that

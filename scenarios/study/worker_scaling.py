@@ -1,4 +1,4 @@
-"""Advise: how many workers pay off. The makespan for every worker count, the knee, and why the curve bends so."""
+"""Worker scaling: the makespan for every worker count, the knee, and why the curve bends so."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,1 +1,1 @@
-"""Whether the product is right: every bit of a packet, every legal order, soaks, failure cases."""
+"""Whether the product is correct: every bit of a packet, every legal order, soaks, failure cases."""

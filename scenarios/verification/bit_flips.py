@@ -1,4 +1,4 @@
-"""Bit-flip coverage: flips every bit of a packet, one at a time, and says what each bit is for.
+"""Bit-flip coverage: flips every bit of a packet, one at a time, and reports what each bit is for.
 
 Each bit is tried twice on a simulated device: with the checksum as it was, which must be refused, and with the checksum
 repaired. Then the bit must show: the packet is refused, or the job writes other bytes, or it takes another time. The

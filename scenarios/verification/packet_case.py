@@ -1,4 +1,4 @@
-"""A packet in the oracle's words: what its fields say, read without the firmware.
+"""A packet as a case for the oracle: its fields, read without the firmware.
 
 Axes of one element are left out, as the oracle needs no implicit ones; channel blocks keep their H, W and C.
 """

@@ -1,1 +1,1 @@
-"""What must hold of a job: no race in memory, no hazard in scratch, no statistic that does not add up."""
+"""Checks of a job: no race in memory, no hazard in scratch, consistent statistics."""

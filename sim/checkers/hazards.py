@@ -1,4 +1,4 @@
-"""Check: proves of every job, from what happens before what, that no legal order can corrupt a byte.
+"""Hazards: proves for every job, from its happens-before order, that no legal order can corrupt a byte.
 
 Ticks do not count: a job is unsafe when two of its accesses are not ordered by anything but luck, even where this run
 wrote every byte right. `races` judges memory, `staging` the scratch of each worker; KINDS is what they can find. A

@@ -1,4 +1,4 @@
-"""The audit: what must hold of every job's statistics, whatever the firmware did."""
+"""Job invariants: what must hold of every job's statistics, whatever the firmware did."""
 
 from collections.abc import Iterator
 

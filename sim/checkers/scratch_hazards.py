@@ -1,4 +1,4 @@
-"""Staging: watches one worker's scratch, by what the worker has waited for and never by what happens to be done.
+"""Scratch hazards: checks one worker's scratch by what the worker has waited for, never by what happens to be done.
 
 A gather's bytes are there when the worker has waited for it; a slot is free when the worker has waited for its drain.
 Between, the DMA may read or write those bytes at any moment. So each use of scratch is compared with everything that

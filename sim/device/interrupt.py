@@ -1,4 +1,4 @@
-"""Delivery: how the end of a job reaches the host. The record is written first, then the interrupt is raised.
+"""Interrupt delivery: how the end of a job reaches the host. The record is written first, then the interrupt is raised.
 
 An interrupt carries a cookie. Whoever listens must look at the record to know whether that job has ended: an interrupt
 can come early, twice, late, for nobody, or never (see `faults`). Who finds the record by looking, before any interrupt,

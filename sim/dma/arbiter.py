@@ -1,4 +1,4 @@
-"""The arbiter: at the end of a tick it grants what waits in the pools, one by one, by the rules of `dma`.
+"""The arbiter: at the end of a tick it grants the requests that wait in the pools, one by one, by the rules of `dma`.
 
 It stands in SimPy's queue at the next tick that can have a grant. Where nothing in that queue can cause a request up to
 there, it goes on to that tick at once: it would find the same then. A grant says when a channel and a credit are back,

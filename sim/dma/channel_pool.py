@@ -1,4 +1,4 @@
-"""A pool of DMA channels: what waits, what is idle, and who comes first.
+"""A pool of DMA channels: waiting requests, idle channels, and the order of grants.
 
 `fifo` takes the oldest of all, ties by worker then sequence; `round_robin` takes the first worker at or after the
 pointer, its oldest, and moves the pointer past it. Everything of one tick arrives before any grant, in no order. So a

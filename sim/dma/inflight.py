@@ -1,4 +1,4 @@
-"""A transfer in flight: who asked, when each of its moments is, and when its data moves.
+"""A transfer in flight: its requester, its timestamps, and when its data moves.
 
 Arrival a, grant G, data start P, data end E, done C. The data of a gather, and of a drain's full granules, is
 sampled at t1 and delivered at t2, a <= t1 <= t2 <= C, by the policy `data_movement`. Between arrival and grant

@@ -1,4 +1,4 @@
-"""A group: plain reads that are asked for together and waited for together, as one thing in the queues.
+"""A read batch: plain reads that are requested and waited for together, as one entry in the queues.
 
 Nobody looks at one read of such a group by itself, so the group keeps of each only its grant and its C. Where bytes
 move, each read is copied at its own C, in the clock's order; where none moves, the last C is the only event. Reads

@@ -1,4 +1,4 @@
-"""A stream: one worker's transfers of one direction; where they queue, and the account of those that have landed.
+"""A transfer stream: one worker's transfers of one direction: their queue, and the statistics of those completed.
 
 Times are summed in batches, and so is what the transfer costs count, once for all transfers of one transfer cost.
 """

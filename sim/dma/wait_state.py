@@ -1,4 +1,4 @@
-"""A wait state: a worker as its transfers see it, who land in its scratch and wake it."""
+"""A worker's wait state: what its transfers need of it to write to its scratch and wake it."""
 
 from collections import deque
 from collections.abc import Callable

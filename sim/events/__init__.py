@@ -1,1 +1,1 @@
-"""The event queue that the event engine runs on, and what it says when nothing can happen any more."""
+"""The event queue of the event engine, and the diagnosis of a deadlock when no event is left."""

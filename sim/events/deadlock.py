@@ -1,4 +1,4 @@
-"""Hangs: run until an event, and when nothing can happen any more say who waits for what, and why that never ends."""
+"""Deadlocks: run until an event; when no event is left, report who waits for what, and why it never ends."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol

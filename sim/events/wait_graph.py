@@ -1,4 +1,4 @@
-"""Diagnosis: from who waits for whom to the reason of a hang.
+"""Wait-for graph: from who waits for whom to the reason of a hang.
 
 Everybody who waits names what he waits for. Following the names ends in one of three ways: back where it began, a
 cycle; at something that nobody is going to do any more, a lost signal; or at a thing that others hold, who wait

@@ -1,4 +1,4 @@
-"""Exact: the ticks of a launch without events and without bytes, equal to the event engine's on every statistic.
+"""The exact engine: ticks of a launch without events or bytes, equal to the event engine's on every statistic.
 
 The recurrence is there twice, in Python (recurrence.py, period_skip.py) and in C (native.py), and gives the same
 numbers. `TESSBED_EXACT=python` or `=native` asks for one and gets it or is refused; without it, C runs where it was

@@ -1,4 +1,4 @@
-"""Native: a launch as the integers that `_exact` counts, and what it gives back.
+"""Native form: a launch as the integers that `_exact` takes, and what it returns.
 
 The extension is optional: it is absent after an install without a C compiler, and `missing` then says why.
 The orders of fields are the structs of `_exact.c`.

@@ -1,4 +1,4 @@
-"""Steady: jump over whole periods of a launch whose state repeats, exactly.
+"""Period skipping: skip whole periods of a launch whose state repeats, exactly.
 
 What comes next depends on the state alone, with all ticks taken relative to now: where each worker stands in its block
 of bands, what it waits for, what is requested, when channels, credits and ports are free again. Where a state comes

@@ -1,4 +1,4 @@
-"""A line: a pool as the recurrence sees it: its requests, its channels and credits by tick, and what it grants next."""
+"""Pool state: a pool in the recurrence: its requests, its channels and credits by tick, and what it grants next."""
 
 from collections import deque
 from heapq import heappop

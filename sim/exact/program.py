@@ -1,4 +1,4 @@
-"""Timing: what the exact engine takes and gives, the workers' timed bands and the time part of a job's statistics."""
+"""Program: what the exact engine takes and returns: workers' timed bands, and the time part of a job's statistics."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat

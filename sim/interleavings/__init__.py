@@ -1,1 +1,1 @@
-"""One job in any legal order of its actions, without ticks, and the search through all of them."""
+"""One job in any legal order of its actions, without ticks, and the search through all orders."""

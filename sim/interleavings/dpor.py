@@ -1,4 +1,4 @@
-"""Every order: runs a small job once for each of its orders that can be distinguished, by partial-order reduction.
+"""Dynamic partial-order reduction: runs a small job once for each of its distinguishable orders.
 
 Two orders differ only if two actions that touch a common byte (one writing) change places. So one order is run, and
 for each pair of such actions that nothing orders, another in which they are swapped is run too, and so on until nothing

@@ -1,4 +1,4 @@
-"""Orders: runs one job without time, its actions in any order that the device's rules allow.
+"""Untimed engine: runs one job without time, its actions in any order that the device's rules allow.
 
 A tick engine shows one order. Here nothing has a duration, and a chooser says which thread's next action comes. What
 the rules say is all that holds: a transfer begins when it is asked for, a wait ends when its transfers are over, a

@@ -1,4 +1,4 @@
-"""Untimed: what the body of a firmware worker sees where nothing has a duration; the same face as WorkerContext.
+"""Untimed worker: what a firmware worker's body sees where nothing has a duration; same interface as WorkerContext.
 
 Every wait is a place where other threads may go on, and so is the start of each computation. Issuing is not: a transfer
 that has just been asked for may begin at any action afterwards anyhow.

@@ -1,4 +1,4 @@
-"""Limits: judge device parameters, field by field and together, and collect every mistake.
+"""Limits: judge device parameters, field by field and together, and collect every error.
 
 The limits of a field stand in its attrs metadata (see `spec.knob`); what several fields must satisfy together
 stands in CROSS_CHECKS. Types are strict: true is not 1, and 16.0 is not 16.

@@ -1,4 +1,4 @@
-"""The movement of a transfer's bytes: sampled at one moment, delivered at another, granules merged between.
+"""The movement of a transfer's bytes: sampled at one tick, delivered at another, granules merged between.
 
 A gather samples memory and delivers to scratch. A drain samples its slot and delivers full granules; a partial
 granule is different: its background is read at the segment's data start and it is written whole at the

@@ -1,1 +1,1 @@
-"""How fast the A65 executor is, beside a plain copy and beside what a user of numpy would write."""
+"""Benchmark of the A65 executor against plain copies and against plain numpy."""

@@ -1,4 +1,4 @@
-"""The bench's report: one line a case, and geometric means of the families."""
+"""The bench's report: one line per case, and geometric means of the families."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path

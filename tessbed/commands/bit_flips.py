@@ -1,4 +1,4 @@
-"""The bit-flip coverage of `tessbed verify --census`: takes it with a progress bar, and tells it as a table or JSON."""
+"""Bit-flip coverage (`tessbed verify --census`): measures it with a progress bar, prints a table or JSON."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""`tessbed bound`: how fast a job could possibly be, and what stands in the way."""
+"""`tessbed bound`: how fast a job could possibly be, and what limits it."""
 
 from tessbed.commands.options import command as verb
 from tessbed.commands.options import json_option, print_result, quiet_option, scenario_arguments

@@ -1,4 +1,4 @@
-"""`tessbed completion`: the script that makes a shell complete verbs, options, scenarios, keys and files."""
+"""`tessbed completion`: the script that makes a shell complete commands, options, scenarios, keys and files."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""Diagnostics: every mistake in one form, as a line for a person, in a JSON document, or as SARIF.
+"""Diagnostics: every error in one form, as a line for a person, in a JSON document, or as SARIF.
 
 A line is `place: what was got, what was wanted, and the nearest right thing`. The place is a file with line and column,
 a file, an option, or the command where there is nothing nearer.

@@ -1,4 +1,4 @@
-"""`tessbed drill`: a mistake from the field, made again on purpose, with what a user is told."""
+"""`tessbed drill`: reproduces a failure case from the field, and shows its diagnosis."""
 
 import tomllib
 from pathlib import Path

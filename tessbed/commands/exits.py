@@ -1,4 +1,4 @@
-"""Exits: runs one command line and turns whatever ends it into an exit code and words for a person.
+"""Exits: runs one command line and turns whatever ends it into an exit code and a message.
 
 0 ok; 1 a check failed; 2 usage or invalid input; 3 a simulated fault, loss or hang that nobody expected; 4 a hazard or
 a lifetime violation; 70 tessbed itself failed, which is no verdict; 74 our output can not be written; 130 interrupted;

@@ -1,4 +1,4 @@
-"""`tessbed explore`: runs EV74 jobs in many legal orders, or in all of them, and shrinks what goes wrong."""
+"""`tessbed explore`: runs EV74 jobs in many legal orders, or in all of them, and shrinks a failure."""
 
 import sys
 from contextlib import nullcontext

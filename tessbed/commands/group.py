@@ -1,4 +1,4 @@
-"""The group of all verbs: one table; a verb's module is imported when it runs, or completes, or explains itself.
+"""The group of all commands: one table; a command's module is imported when it runs, completes, or prints its help.
 
 `tessbed --version`, `tessbed --help` and the completion of verbs need nothing but this table and Click. To add a verb:
 a module in `tessbed/commands` with a click command named `command`, and one line here. Such a module imports what it

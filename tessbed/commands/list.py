@@ -1,4 +1,4 @@
-"""`tessbed list`: the catalogue, one scenario a line, and the drills."""
+"""`tessbed list`: the catalogue, one scenario per line, and the failure cases."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`tessbed man`: the manual page, made from the verbs themselves."""
+"""`tessbed man`: the manual page, generated from the commands themselves."""
 
 from collections.abc import Iterator
 from importlib import import_module

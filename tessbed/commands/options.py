@@ -1,4 +1,4 @@
-"""Options that verbs share, and how they look at a terminal."""
+"""Options that commands share, and the form of a command."""
 
 from collections.abc import Callable
 from typing import Any

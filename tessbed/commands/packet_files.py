@@ -1,4 +1,4 @@
-"""Packet files as the packet verbs take them: paths, or - for standard input."""
+"""Packet files as the packet commands take them: paths, or - for standard input."""
 
 import sys
 from collections.abc import Iterable

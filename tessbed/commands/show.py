@@ -1,4 +1,4 @@
-"""`tessbed show`: what a scenario asks for, and what it comes down to."""
+"""`tessbed show`: what a scenario asks for, and what it resolves to."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`tessbed soak`: a long random life of the runtime with faults, and the account at its end."""
+"""`tessbed soak`: many random jobs on a runtime with faults, and the balance at the end."""
 
 import sys
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""Streams: the one door of every byte that tessbed prints.
+"""Streams: every byte that tessbed prints goes through here.
 
 While a verb runs, `sys.stdout` and `sys.stderr` end in a Door. It knows what may become of a stream:
 

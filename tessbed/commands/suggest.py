@@ -1,4 +1,4 @@
-"""Suggestions: what a shell completes: scenarios and drills by name, files, dotted keys and their values.
+"""Suggestions: what a shell completes: scenarios and failure cases by name, files, dotted keys and their values.
 
 Keys come from the table of scenario keys and from the fields of the device, as the JSON Schema has them; the entries of
 lists from the scenario that the command line names, where it can be read. A suggestion never fails: whatever is wrong

@@ -1,4 +1,4 @@
-"""`tessbed validate`: reads scenario files and reports every mistake in them, without running anything."""
+"""`tessbed validate`: reads scenario files and reports every error in them, without running anything."""
 
 import click
 

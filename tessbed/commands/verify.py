@@ -1,4 +1,4 @@
-"""`tessbed verify`: judges packets as the firmware would, and takes a census of their bits."""
+"""`tessbed verify`: validates packets as the firmware does, and measures their bit-flip coverage."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

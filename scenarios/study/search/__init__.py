@@ -1,1 +1,1 @@
-"""Searches: the best configuration of a space that is too large to sweep, without timing any configuration twice."""
+"""Searches: the best configuration of a space that is too large to sweep, each configuration timed once."""

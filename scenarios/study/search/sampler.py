@@ -1,4 +1,4 @@
-"""Sampler: which configuration a search tries next, by its number in the space. Seeded: it proposes the same again.
+"""Sampler: which configuration a search tries next, by its number in the space. Seeded, so proposals are reproducible.
 
 `tpe` and `genetic` are Optuna's, and learn from what they are reported. To them the values of a parameter are
 categories, no numbers: ticks jump where cores divide workers, and 4 workers tell nothing of 5. (Measured on three

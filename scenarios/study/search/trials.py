@@ -1,4 +1,4 @@
-"""Search: trials of a sampler, each configuration timed once, ever: results are shared with sweeps by their keys.
+"""Trials: a sampler's proposals, each configuration timed only once: results are shared with sweeps by their keys.
 
 A sampler that learns begins with the scenario as it stands, where the space holds it. A point that it proposes again is
 answered from memory, and an untried one, drawn by the seed, is put in front of its next suggestion. So a search of as

@@ -1,4 +1,4 @@
-"""Farm: points through any `concurrent.futures.Executor`, a chunk at a time; a dead worker costs its point one retry.
+"""Batches: points through any `concurrent.futures.Executor`, a chunk at a time; a worker that ends costs one retry.
 
 A chunk is so large as to take about CHUNK_S, by what the points of its scenario have cost so far: slow points go one by
 one, to all processes and into the file as soon as each is done, and quick ones together. A worker hands over what it

@@ -1,4 +1,4 @@
-"""Sweep: a space of configurations over a scenario, from what is known already to a complete table."""
+"""Execution of a sweep: a space of configurations of a scenario, from stored results to a complete table."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

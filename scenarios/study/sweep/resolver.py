@@ -1,4 +1,4 @@
-"""Resolve: from the settings of a point to the scenario, the device, and the key under which its result is kept."""
+"""Resolver: from the settings of a point to the scenario, the device, and the key under which its result is kept."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Table: the rows of a sweep as CSV, JSON lines, Parquet, and as something to read."""
+"""Table: the rows of a sweep as CSV, JSON lines, Parquet, and as text."""
 
 import csv
 import json

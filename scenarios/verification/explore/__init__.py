@@ -1,1 +1,1 @@
-"""Legal orders of a job, tried one after the other: no tick, only what must come before what."""
+"""Legal orders of a job, tried one after the other, by dependences alone, without ticks."""

@@ -1,4 +1,4 @@
-"""Case: one job on bare device memory, run in any order, with every output byte compared.
+"""Bench: one job on bare device memory, run in any order, with every output byte compared.
 
 No runtime and no ticks: packet, firmware, transfers. The input is always the golden pattern, so that a case is told by
 its geometry alone and a replay needs no file.

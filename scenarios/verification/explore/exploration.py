@@ -1,4 +1,4 @@
-"""Search: a case in many orders, or in every one where it is small; the first order that corrupts a byte is kept."""
+"""Exploration: a case in many orders, or in every one if it is small; the first order that corrupts a byte is kept."""
 
 from collections.abc import Callable, Sequence
 

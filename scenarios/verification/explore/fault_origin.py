@@ -1,4 +1,4 @@
-"""Blame: whether an exception is the trouble of the firmware under test, or a failure of what runs it.
+"""Fault origin: whether an exception comes from the firmware under test or from the tool that runs it.
 
 Firmware can fail in any way, so its exceptions are findings. Those of the stage, of the search and of the comparison
 are not: they say nothing about the firmware. What tells them apart is who raised: the innermost frame that is no

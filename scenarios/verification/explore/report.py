@@ -1,4 +1,4 @@
-"""Report: what came of exploring a scenario, as a document and as lines for a person."""
+"""Report: the result of exploring a scenario, as a document and as lines for a person."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Choices: seeded orders, and orders written down.
+"""Schedules: seeded orders, and recorded orders.
 
 Half of the seeded orders let any thread go on that can. The others rank the threads at random and always let the first
 in rank go on, so that some transfer is as late as the rules allow: the bugs that hide from fair dice. Both depend on

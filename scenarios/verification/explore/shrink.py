@@ -1,4 +1,4 @@
-"""Shrink: from a case that goes wrong to a smaller one that still does, by greedy steps that repeat exactly."""
+"""Shrink: from a failing case to a smaller one that still fails, by greedy, reproducible steps."""
 
 from collections.abc import Iterator
 

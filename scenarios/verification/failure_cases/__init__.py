@@ -1,1 +1,1 @@
-"""Failure cases: mistakes that were made in the field, made again on purpose, with what a user is told about each."""
+"""Failure cases: errors made in the field, reproduced on purpose, with the diagnosis that a user gets."""

@@ -1,4 +1,4 @@
-"""The stage: runs a failure case step by step and tells what a user would be told.
+"""Case runner: runs a failure case step by step and reports what a user would see.
 
 Each view remembers which tensor it really holds, from the last thing that wrote it. So a job may take its source for
 another tensor than it is, as in the field, and `verify` still knows what the bytes should have been.

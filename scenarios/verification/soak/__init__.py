@@ -1,1 +1,1 @@
-"""A long random life of a runtime with faults, that must end with every account balanced."""
+"""Soak: many random jobs on a runtime with faults; at the end nothing may be lost, leaked or wrong."""

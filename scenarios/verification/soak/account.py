@@ -1,4 +1,4 @@
-"""The account of a soak: every job in exactly one final state, every buffer free, every output that counts right."""
+"""The balance of a soak: every job in exactly one final state, every buffer free, every output that counts right."""
 
 from collections import Counter
 from collections.abc import Sequence

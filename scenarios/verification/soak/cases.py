@@ -1,4 +1,4 @@
-"""The menu of a soak: the scenario's EV74 jobs in random sizes, each with an input and the output that it must give.
+"""The cases of a soak: the scenario's EV74 jobs in random sizes, each with an input and the output that it must give.
 
 Sizes go from 1 up to the scenario's own extent on every axis; strides and tiles stay, so a smaller tensor has gaps and
 boundary tiles of its own. The expected bytes are the oracle's.

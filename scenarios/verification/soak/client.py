@@ -1,4 +1,4 @@
-"""A client of a soak: it does at random what programs do with a runtime, right and wrong, and checks what comes back.
+"""A client of a soak: it makes random calls of a runtime, right and wrong, and checks the results.
 
 It submits in random sizes, offsets and cache policies, closes buffers early, makes jobs depend on each other, puts
 outputs side by side in one buffer, cancels, asks for what must be refused, and dies. Every output that is reported

@@ -1,4 +1,4 @@
-"""Soak: a long random life of a runtime with faults, that must end with every account balanced.
+"""Soak driver: many random jobs on a runtime with faults; at the end nothing may be lost or leaked.
 
     report = run_soak(load("soak"), jobs=100_000, profile="all", seed=1)
 

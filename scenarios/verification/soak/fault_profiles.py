@@ -1,4 +1,4 @@
-"""Fault profiles of a soak: how often each kind of device fault strikes, per 10,000 jobs of a device.
+"""Fault profiles of a soak: how often each kind of device fault occurs, per 10,000 jobs of a device.
 
 Which job is struck, and how, is hashed from the seed, the device and the number of the job on it: no order of events
 and no other fault can change it.

@@ -1,4 +1,4 @@
-"""The world of a soak: two devices that fail now and then, and a crowd of clients that want something all the time.
+"""The environment of a soak: two devices that fail now and then, and many clients that submit all the time.
 
 Everything is drawn from the seed and happens in simulated time, so a world repeats exactly.
 """

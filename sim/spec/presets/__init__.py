@@ -1,1 +1,1 @@
-"""The presets: one TOML file each, holding what differs from the defaults of DeviceSpec."""
+"""The presets: one TOML file each, with the values that differ from the defaults of DeviceSpec."""

@@ -1,1 +1,1 @@
-"""The failure cases that ship: a TOML file each, and beside it what it prints."""
+"""The failure cases that ship: a TOML file each, with its expected output beside it."""

@@ -87,7 +87,7 @@ def test_every_value_has_a_place(literal: str) -> None:
 SYNTAX = [
     ("name = ", "f:1:8: TOML syntax: Invalid value"),
     ("a = 1\nname = head", "f:2:8: TOML syntax: Invalid value; no TOML value: text needs quotes"),
-    ("a = 1\na = 2", "f:2:6: TOML syntax: Cannot overwrite a value; this key was set before"),
+    ("a = 1\na = 2", "f:2:6: TOML syntax: Cannot overwrite a value; this key is already set"),
     ("[a]\n[a]", "f:2:3: TOML syntax: Cannot declare ('a',) twice; this table was begun before"),
     ("a = [1, 2", "f:1:10: TOML syntax: Unclosed array; the list is not closed with ]"),
     ('a = "x', "f:1:7: TOML syntax: Unterminated string; the text is not closed with its quote"),

@@ -64,7 +64,7 @@ def test_what_is_no_file_to_replace_is_refused(tmp_path: Path, make, words: str)
 
 @pytest.mark.parametrize(
     ("parent", "words"),
-    [("missing", "there is not a folder"), ("file", "is no folder"), ("locked", "can not be written")],
+    [("missing", "no such folder"), ("file", "is not a folder"), ("locked", "can not be written")],
 )
 def test_a_folder_that_can_hold_no_file(tmp_path: Path, parent: str, words: str) -> None:
     """A parent that is missing, a file or read-only is reported before the work."""

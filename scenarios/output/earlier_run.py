@@ -66,7 +66,7 @@ def _listed(folder: Path, found: os.stat_result | None) -> dict[str, str]:
 def _check(path: Path, name: str, found: os.stat_result, files: Mapping[str, str], folders: set[str]) -> None:
     """Raise FileExistsError for an entry that is not the run's own."""
     if stat.S_ISDIR(found.st_mode):  # what it holds is judged by itself
-        problem = "" if name in folders else "which is not a run folder"
+        problem = "" if name in folders else "which is not a folder of a run"
     elif not stat.S_ISREG(found.st_mode):
         problem = f"which is {kind(found)}"
     elif name not in files:

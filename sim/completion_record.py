@@ -1,10 +1,10 @@
 """The completion record: 64 little-endian bytes that the device writes before it raises the interrupt.
 
-FIELDS is the format; STATUS names what `status` can say. Codes 1 to 0xFF belong to the firmware (what is wrong
-with the packet, in its own table), codes from 0x100 to the device.
+FIELDS is the format, which encoder, decoder and documentation walk; all integers are little-endian and unsigned. STATUS
+names what the device itself can say. Statuses 1 to 0xFF are refusals of the packet, which the firmware writes and
+`kernels/ev74/refusals.py` numbers.
 """
 
-import struct
 import zlib
 
 import attrs
@@ -15,20 +15,51 @@ MAGIC = 0x43424554  # "TEBC" in memory
 VERSION = 1
 RECORD_BYTES = 64
 
-FIELDS = (  # name, struct code, meaning
-    ("magic", "I", "TEBC"),
-    ("version", "H", "of this format"),
-    ("size", "H", "64"),
-    ("cookie", "Q", "what the submission carried"),
-    ("status", "I", "0 or a fault"),
-    ("field", "I", "which packet field is at fault, for the firmware's own codes"),
-    ("detail", "Q", "fault address or value"),
-    ("device_ticks", "Q", "launch to last completion"),
-    ("workers", "I", "logical workers launched"),
-    ("reserved", "16s", "zero"),
-    ("crc32", "I", "of the 60 bytes before it"),
+
+@attrs.frozen
+class RecordField:
+    """One field: where it stands, what it means, and what it must hold, None where that is the job's.
+
+    The packet's `Field` is the same for packets; a field's offset is written down and checked against the running sum.
+    """
+
+    offset: int
+    width: int
+    name: str
+    meaning: str
+    fixed: int | None = None
+
+    @property
+    def end(self) -> int:
+        """Offset behind the field's last byte."""
+        return self.offset + self.width
+
+
+FIELDS = (
+    RecordField(0, 4, "magic", "TEBC", MAGIC),
+    RecordField(4, 2, "version", "of this format", VERSION),
+    RecordField(6, 2, "size", "64", RECORD_BYTES),
+    RecordField(8, 8, "cookie", "what the submission carried"),
+    RecordField(16, 4, "status", "0 or a fault"),
+    RecordField(20, 4, "field", "which packet field is at fault, for the firmware's own codes"),
+    RecordField(24, 8, "detail", "fault address or value"),
+    RecordField(32, 8, "device_ticks", "launch to last completion"),
+    RecordField(40, 4, "workers", "logical workers launched"),
+    RecordField(44, 16, "reserved", "zero", 0),
+    RecordField(60, 4, "crc32", "of the 60 bytes before it"),
 )
-LAYOUT = struct.Struct("<" + "".join(code for _, code, _ in FIELDS))
+BODY, CRC = FIELDS[:-1], FIELDS[-1]
+
+
+def _check_table() -> None:
+    position = 0
+    for field in FIELDS:
+        assert field.offset == position, f"{field.name} stands at {field.offset}, the table has reached {position}"
+        position = field.end
+    assert position == RECORD_BYTES
+
+
+_check_table()
 
 STATUS = {
     "ok": 0,
@@ -69,22 +100,24 @@ def from_fault(fault: DeviceFault) -> Completion:
 
 
 def encode_record(record: Record) -> bytes:
-    """The 64 bytes of a record."""
-    done = record.completion
-    head = LAYOUT.pack(
-        MAGIC, VERSION, RECORD_BYTES, record.cookie, done.status, done.field, done.detail,
-        record.device_ticks, record.workers, bytes(16), 0,
-    )[:-4]  # fmt: skip
-    return head + struct.pack("<I", zlib.crc32(head))
+    """The 64 bytes of a record. Raises OverflowError for a value that its field does not hold, never narrows."""
+    values = attrs.asdict(record.completion) | {
+        name: getattr(record, name) for name in ("cookie", "device_ticks", "workers")
+    }
+    body = b"".join(
+        (values[field.name] if field.fixed is None else field.fixed).to_bytes(field.width, "little") for field in BODY
+    )
+    return body + zlib.crc32(body).to_bytes(CRC.width, "little")
 
 
 def decode_record(data: bytes) -> Record | None:
     """The record in 64 bytes, or None when they are not one."""
     if len(data) != RECORD_BYTES:
         return None
-    values = dict(zip((name for name, _, _ in FIELDS), LAYOUT.unpack(data), strict=True))
-    known = (values["magic"], values["version"], values["size"]) == (MAGIC, VERSION, RECORD_BYTES)
-    if not known or values["crc32"] != zlib.crc32(data[:-4]):
+    values = {field.name: int.from_bytes(data[field.offset : field.end], "little") for field in FIELDS}
+    if any(field.fixed not in (None, values[field.name]) for field in FIELDS):
+        return None
+    if values["crc32"] != zlib.crc32(data[: CRC.offset]):
         return None
     done = Completion(values["status"], values["field"], values["detail"])
     return Record(values["cookie"], done, values["device_ticks"], values["workers"])

@@ -32,11 +32,7 @@ def fields() -> str:
 
 def record_table() -> str:
     """The completion record, field by field."""
-    sizes = {"I": 4, "H": 2, "Q": 8, "16s": 16}
-    offset, rows = 0, []
-    for name, code, meaning in FIELDS:
-        rows.append((f"0x{offset:02x}", str(sizes[code]), f"`{name}`", meaning))
-        offset += sizes[code]
+    rows = [(f"0x{field.offset:02x}", str(field.width), f"`{field.name}`", field.meaning) for field in FIELDS]
     return _table(("offset", "bytes", "field", "meaning"), rows)
 
 

@@ -12,7 +12,7 @@ class HazardError(Exception):
 
 
 class MemoryFault(Exception):
-    """An access that the memory refuses; `code` is one of the memory rows of `completion.STATUS`."""
+    """An access that the memory refuses; `code` is one of the memory rows of `completion_record.STATUS`."""
 
     def __init__(self, code: str, address: int, nbytes: int) -> None:
         super().__init__(code, address, nbytes)
@@ -25,7 +25,7 @@ class MemoryFault(Exception):
 
 
 class DeviceFault(Exception):
-    """The device's own trouble: it ends the job with the status of `code` (a name in `completion.STATUS`).
+    """The device's own trouble: it ends the job with the status of `code` (a name in `completion_record.STATUS`).
 
     `detail` and `field` go into the completion record as they are; `text` is for people.
     """

@@ -11,29 +11,12 @@ import attrs
 
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, LAYOUT, PACKET_BYTES, PORTS, VERSION_MAJOR, Field
 
-FAULTS = {
-    "size": "the bytes are fewer or more than a packet",
-    "magic": "the bytes are not a packet",
-    "version": "the packet's version is not one that this reader knows",
-    "crc": "the checksum does not match the bytes",
-    "range": "a field holds a value outside its limits",
-    "noncanonical": "a field that must be zero here is not",
-    "geometry": "fields contradict each other",
-    "alignment": "an address is not a multiple of what its port needs",
-    "overlap": "the spans of input and output intersect",
-    "unbound": "an address is still zero",
-}
-DEVICE_FAULTS = {
-    "capability": "the firmware image lacks the operation, its scalar type or tile format, or the packet version",
-    "unmapped": "a span is not mapped into the device's window",
-    "read_only": "the output's span may not be written",
-}
 _PREFIX = {"magic": "magic", "version_major": "version", "version_minor": "version"}
 _CRC = BY_NAME["crc32"]
 
 
 class PacketFault(ValueError):
-    """A refused packet: `code` is a key of FAULTS, or of DEVICE_FAULTS on a device; `field` is the field at fault."""
+    """A refused packet: `code` is that of a row of REFUSALS; `field` is the field at fault."""
 
     def __init__(self, code: str, field: str, text: str) -> None:
         super().__init__(f"{field}: {text} [{code}]")

@@ -1,42 +1,28 @@
-"""Outcome: how a job ended, as its result or as the error to raise; the status codes of records, by name.
+"""Outcome: how a job ended, as its result or as the error to raise; the statuses of records, by name.
 
-Codes from 0x100 are the device's own. Those below are the firmware's refusals of a packet; both sides keep this table,
-and a test holds the two together. In a refusal `field` is the byte offset of the packet field at fault.
+Statuses from 0x100 on are the device's own. Those below are the firmware's refusals of a packet: there `field` is the
+byte offset of the packet field at fault.
 """
 
 from tessbed.kernels.ev74.fields import FIELDS
+from tessbed.kernels.ev74.refusals import REFUSAL_BY_STATUS
 from tessbed.runtime.errors import JobCancelled, JobFault, JobLost
 from tessbed.runtime.jobs.job import LOST, OK, Job, JobResult
 from tessbed.runtime.jobs.states import State
 from tessbed.sim.completion_record import STATUS, Record
 
-REFUSALS = {
-    1: "size",
-    2: "magic",
-    3: "version",
-    4: "crc",
-    5: "range",
-    6: "noncanonical",
-    7: "geometry",
-    8: "alignment",
-    9: "overlap",
-    10: "unbound",
-    11: "capability",
-    12: "unmapped",
-    13: "read_only",
-}
-_DEVICE = {code: name for name, code in STATUS.items()}
+_NAMES = {status: row.code for status, row in REFUSAL_BY_STATUS.items()} | {code: name for name, code in STATUS.items()}
 _FIELD_AT = {field.offset: field.name for field in FIELDS}
 
 
 def status_name(status: int) -> str:
     """The name of a status; "status 0x..." for one that no table has."""
-    return REFUSALS.get(status) or _DEVICE.get(status) or f"status {status:#x}"
+    return _NAMES.get(status) or f"status {status:#x}"
 
 
 def field_name(record: Record) -> str:
     """The packet field that a refusal blames, "" where no field is at fault."""
-    return _FIELD_AT.get(record.completion.field, "") if record.completion.status in REFUSALS else ""
+    return _FIELD_AT.get(record.completion.field, "") if record.completion.status in REFUSAL_BY_STATUS else ""
 
 
 def outcome_of(job: Job) -> JobResult:

@@ -18,8 +18,8 @@ from tessbed.kernels import Plan
 from tessbed.kernels.ev74.codec import decode, seal
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.kernels.ev74.fields import AXES, FIELDS, PACKET_BYTES, PORTS, Field
+from tessbed.kernels.ev74.refusals import REFUSAL_BY_CODE
 from tessbed.runtime.jobs.job import OK
-from tessbed.runtime.jobs.outcome import REFUSALS
 from tessbed.scenarios import backends, inputs
 from tessbed.scenarios.backends import Bytes
 from tessbed.scenarios.model import Scenario, ScenarioJob
@@ -32,7 +32,7 @@ BITS = 8 * PACKET_BYTES
 MAX_JOB_BYTES = 1 << 16
 ADDRESSES = tuple(f"{port}_address" for port in PORTS)
 TILES = tuple(f"{axis}_tile" for axis in AXES)
-_ENDINGS = frozenset(REFUSALS.values())
+_ENDINGS = frozenset(REFUSAL_BY_CODE)
 
 
 class BitFlipError(ValueError):

@@ -130,7 +130,7 @@ def test_unmapped_buffers_are_refused_at_entry(port: str) -> None:
     rig.device.memory.unmap(mapping)
     done = rig.run()
     assert done.record is not None
-    assert done.record.completion.status == refusals.STATUS["unmapped"]
+    assert done.record.completion.status == refusals.REFUSAL_BY_CODE["unmapped"].status
     assert done.stats.transfers == 0
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tessbed.firmware_models.image import Composition, FirmwareImage
 from tessbed.firmware_models.kernel_handles import WORK_ITEMS
-from tessbed.firmware_models.refusals import STATUS
+from tessbed.kernels.ev74.refusals import REFUSAL_BY_CODE
 from tessbed.scenarios.backends import ev74
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tests.contract.backends import plan_of
@@ -65,7 +65,7 @@ def test_what_the_image_lacks_is_a_fault(lacking: Composition) -> None:
     """The firmware itself refuses what it does not hold, writes nothing, and never falls back."""
     done = launch(TESS_BF16, firmware=FirmwareImage(lacking))
     assert done.record is not None
-    assert done.record.completion.status == STATUS["capability"]
+    assert done.record.completion.status == REFUSAL_BY_CODE["capability"].status
     assert set(done.output) == {0xC3}
     assert done.stats.transfers == 0
 

@@ -10,15 +10,16 @@ from random import Random
 import pytest
 
 from tessbed.firmware_models.image import Composition, FirmwareImage
-from tessbed.firmware_models.refusals import STATUS
-from tessbed.kernels.ev74.codec import DEVICE_FAULTS, FAULTS, decode
+from tessbed.kernels.ev74.codec import decode
 from tessbed.kernels.ev74.fields import BY_NAME
+from tessbed.kernels.ev74.refusals import DEVICE_FROM, REFUSAL_BY_CODE, REFUSALS
 from tessbed.runtime.jobs.job import OK, JobResult
 from tessbed.runtime.memory.buffers import Buffer
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios import backends
 from tessbed.scenarios.oracle.comparison import golden_bytes, verify
 from tessbed.scenarios.verification.packet_case import case_of
+from tessbed.sim import completion_record
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tests.kernels.ev74.cases import GOLDEN, packet_of, spoilt
 from tests.kernels.ev74.invariant import near_packets
@@ -82,7 +83,7 @@ def assert_refused(desk: Desk, raw: bytes, status: str, field: str) -> None:
     result = desk.submit(raw)
     assert result.outcome == status
     assert result.record is not None
-    assert result.record.completion.status == STATUS[status]
+    assert result.record.completion.status == REFUSAL_BY_CODE[status].status
     assert result.record.completion.field == BY_NAME[field].offset
     assert result.stats is not None
     assert result.stats.reads.transfers == result.stats.writes.transfers == 0
@@ -135,11 +136,11 @@ def test_an_image_that_lacks_something_says_so(composition: Composition, field: 
     assert_refused(desk, desk.bound(), "capability", field)
 
 
-def test_every_documented_fault_has_a_status() -> None:
-    """The completion record can say every fault that the packet's page lists, and no other of the firmware's."""
-    assert STATUS.keys() == FAULTS.keys() | DEVICE_FAULTS.keys()
-    assert len(set(STATUS.values())) == len(STATUS)
-    assert all(0 < status < 0x100 for status in STATUS.values())
+def test_no_status_stands_for_two_things() -> None:
+    """The firmware's refusals and the device's own statuses share no number, and 0 is neither's fault."""
+    assert [refusal.status for refusal in REFUSALS] == list(range(1, len(REFUSALS) + 1))
+    assert sorted(completion_record.STATUS.values())[0] == 0
+    assert all(status >= DEVICE_FROM for name, status in completion_record.STATUS.items() if name != "ok")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_any_bytes_end_in_a_record(seed: int, count: int) -> None:
         desk.target.host[:] = PREFILL
         result = desk.submit(raw or b"\0")
         seen[result.outcome] += 1
-        assert result.outcome == OK or result.outcome in STATUS
+        assert result.outcome == OK or result.outcome in REFUSAL_BY_CODE
         if result.outcome == OK and stays(raw, desk.bound()):
             assert verify(case_of(decode(raw)), desk.source.host, desk.target.host, PREFILL) is None
     assert {OK, "crc", "geometry", "noncanonical", "unmapped", "range"} <= seen.keys()

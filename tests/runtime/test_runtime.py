@@ -8,7 +8,6 @@ import pytest
 from simpy import Environment
 
 from tessbed.firmware_models.image import Composition, FirmwareImage
-from tessbed.firmware_models.refusals import STATUS
 from tessbed.kernels.errors import BindingError
 from tessbed.runtime import (
     CapabilityError,
@@ -24,7 +23,7 @@ from tessbed.runtime import (
     StateError,
     prepare,
 )
-from tessbed.runtime.jobs.outcome import REFUSALS
+from tessbed.runtime.jobs.outcome import status_name
 from tessbed.sim.checkers.hazards import Checker
 from tessbed.sim.device.device import Device
 from tests.runtime.bench import (
@@ -215,9 +214,21 @@ def test_errors_carry_the_names_that_users_know(error: type[Exception]) -> None:
     assert f"| `{error.__name__}` | {ERRNOS[error]} |" in page
 
 
-def test_both_sides_keep_one_table_of_refusals() -> None:
-    """The runtime's names of the firmware's status codes are the firmware's own."""
-    assert {name: code for code, name in REFUSALS.items()} == STATUS
+STATUSES = {
+    0: "ok",
+    1: "size",
+    9: "overlap",
+    13: "read_only",
+    14: "status 0xe",
+    0x103: "unmapped",
+    0x200: "status 0x200",
+}
+
+
+@pytest.mark.parametrize("status", STATUSES, ids=hex)
+def test_a_status_has_the_name_that_its_owner_gave_it(status: int) -> None:
+    """Refusals, the device's own statuses and numbers of nobody are named each by its table."""
+    assert status_name(status) == STATUSES[status]
 
 
 def test_a_full_queue_pushes_back(runtime: Runtime) -> None:

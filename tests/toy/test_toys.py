@@ -12,12 +12,13 @@ import pytest
 import tessbed
 from tessbed.firmware_models.composition import Composition
 from tessbed.firmware_models.image import FirmwareImage
-from tessbed.firmware_models.refusals import STATUS, refusal
+from tessbed.firmware_models.refusals import refusal
 from tessbed.kernels import ContractError, DType, MlaTiled, Plan, a65, ev74, ops
 from tessbed.kernels.a65 import native_rows
 from tessbed.kernels.a65.cost import modelled_ticks
 from tessbed.kernels.a65.row_path import choose
 from tessbed.kernels.ev74.codec import PacketFault
+from tessbed.kernels.ev74.refusals import REFUSAL_BY_CODE
 from tessbed.kernels.ev74.rules import check_packet
 from tessbed.kernels.operations import Op, operation, registered
 from tessbed.runtime import CapabilityError
@@ -180,7 +181,7 @@ def test_without_a_vector_step_or_its_cost(lacking: Toy) -> None:
         with pytest.raises(PacketFault, match=r"vector step.*inverts") as caught:
             FirmwareImage.full().admit(packet.raw, Everything())
         assert (caught.value.code, caught.value.field) == ("capability", "op")
-        assert refusal(caught.value).status == STATUS["capability"]
+        assert refusal(caught.value).status == REFUSAL_BY_CODE["capability"].status
     blamed("vector step: the job needs inverts")
 
 

@@ -1,10 +1,10 @@
-"""The packet format as a page for people, generated from the field table, the fault table and the rules' tables."""
+"""The packet format as a page for people, generated from the tables of fields, refusals and rules."""
 
 from collections.abc import Iterator
 
 from tessbed.kernels.conversions import CONVERSIONS
-from tessbed.kernels.ev74.codec import DEVICE_FAULTS, FAULTS
 from tessbed.kernels.ev74.fields import ENUMERATIONS, FIELDS, PACKET_BYTES, SECTIONS, Field
+from tessbed.kernels.ev74.refusals import REFUSALS
 from tessbed.kernels.operations import OPERATIONS
 
 _HEAD = f"""\
@@ -119,6 +119,6 @@ def _operations() -> Iterator[str]:
 
 
 def _faults() -> Iterator[str]:
-    yield from (f"- `{code}`: {meaning}" for code, meaning in FAULTS.items())
+    yield from (f"- `{row.code}`: {row.meaning}" for row in REFUSALS if not row.on_device)
     yield "\nOnly a device, with its firmware image and its memory, can find these:\n"
-    yield from (f"- `{code}`: {meaning}" for code, meaning in DEVICE_FAULTS.items())
+    yield from (f"- `{row.code}`: {row.meaning}" for row in REFUSALS if row.on_device)

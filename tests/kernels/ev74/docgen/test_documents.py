@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tessbed.kernels.ev74.codec import DEVICE_FAULTS, FAULTS
 from tessbed.kernels.ev74.docgen.documents import DOCUMENTS, write_documents
 from tessbed.kernels.ev74.fields import FIELDS
+from tessbed.kernels.ev74.refusals import REFUSALS
 
 DOCS = Path(__file__).parents[4] / "docs"
 
@@ -28,6 +28,4 @@ def test_a_document_describes_every_field(name: str) -> None:
 def test_the_page_lists_every_fault() -> None:
     """Every fault code has its line."""
     text = DOCUMENTS["packet.md"]()
-    assert [
-        code for code, meaning in {**FAULTS, **DEVICE_FAULTS}.items() if f"- `{code}`: {meaning}\n" not in text
-    ] == []
+    assert [row.code for row in REFUSALS if f"- `{row.code}`: {row.meaning}\n" not in text] == []

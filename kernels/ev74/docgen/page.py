@@ -13,7 +13,7 @@ _HEAD = f"""\
 
 One packet is one job, in {PACKET_BYTES} bytes. All integers are little-endian and unsigned. Nothing but these bytes
 reaches the device: shape, tiles, strides, fill and where the two buffers are. `tessbed encode` writes the packets of a
-scenario, `tessbed disasm` shows one in these terms, `tessbed diff` compares two, `tessbed verify` judges one as the
+scenario, `tessbed disasm` shows one in these terms, `tessbed diff` compares two, `tessbed verify` validates one as the
 firmware would, and [packet.ksy](packet.ksy) is the same table for Kaitai Struct, from which readers in other languages
 can be generated.
 
@@ -35,7 +35,7 @@ _RULES = """\
 - *Axes* in all are at most 6: C, every other mapped axis of more than one element, and the unmapped axes. Unmapped axes
   are listed slowest first; their order is the order of the volumes on the tiled side.
 - *Strides* are multiples of the linear scalar. Sorted by size, each clears the span of all axes with smaller strides,
-  so no two elements overlap. The tiled side has none: its tiles stand in C, D, H, W order, each rounded up to 16 bytes.
+  so no two elements overlap. The tiled side has none: its tiles are stored in C, D, H, W order, each rounded up to 16 bytes.
 - *Sizes are redundant on purpose.* The `required_bytes` and alignments of the relocation table must equal what dtypes,
   extents, tiles and strides give, so that a damaged geometry contradicts them. The tiled port needs an alignment of 16,
   the linear port that of its scalar.
@@ -56,7 +56,7 @@ checksum as it was, every flip is refused. With the checksum repaired, each bit 
 - *timing*: the job writes the same bytes in another time
 - *synonym*: a tile extent that cuts the same storage elsewhere, at no cost: tiles that follow each other without
   padding are one run of bytes, however they are counted. Every element must keep its place; no other field may be one
-- *unexplained*: anything else; the census fails
+- *unexplained*: anything else; the check fails
 
 ## Versions
 

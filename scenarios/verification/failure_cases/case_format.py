@@ -87,7 +87,7 @@ STEPS: dict[str, tuple[str, tuple[Key, ...]]] = {
         (VIEW, TENSOR_NAME, Key("pattern", "its bytes", one_of("golden", "words"), default="golden")),
     ),
     "flush": ("clean the CPU's lines", (VIEW,)),
-    "invalidate": ("clean and forget the CPU's lines", (VIEW,)),
+    "invalidate": ("clean and invalidate the CPU's lines", (VIEW,)),
     "read": ("let the CPU read", (VIEW,)),
     "float_copy": ("take BF16 words through float arithmetic, as a careless cast does", (VIEW,)),
     "submit": ("submit a job", (JOB, *OPERATION, Key("after", "jobs that come first", NAMES, default=()))),

@@ -35,7 +35,7 @@ _RULES = """\
 - *Axes* in all are at most 6: C, every other mapped axis of more than one element, and the unmapped axes. Unmapped axes
   are listed slowest first; their order is the order of the volumes on the tiled side.
 - *Strides* are multiples of the linear scalar. Sorted by size, each clears the span of all axes with smaller strides,
-  so no two elements overlap. The tiled side has none: its tiles are stored in C, D, H, W order, each rounded up to 16 bytes.
+  so no two elements overlap. The tiled side has none: its tiles lie in C, D, H, W order, each rounded up to 16 bytes.
 - *Sizes are redundant on purpose.* The `required_bytes` and alignments of the relocation table must equal what dtypes,
   extents, tiles and strides give, so that a damaged geometry contradicts them. The tiled port needs an alignment of 16,
   the linear port that of its scalar.

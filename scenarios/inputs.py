@@ -3,6 +3,7 @@
 All rules fill the whole required span, gaps and padding included: an operation that reads them as data is found out.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,50 +18,81 @@ CHUNK_BYTES = 1 << 20
 GOLDEN_FACTOR = 2654435761
 
 
-def mistake(source: InputSource, plan: Plan) -> str | None:
-    """What is wrong with the input file, in words, or None. Reads no more of it than its header."""
+EVERYTHING = frozenset(["op", "dtype", "shape", "span"])
+
+
+def mistakes(source: InputSource, plan: Plan | None, known: frozenset[str] = EVERYTHING) -> list[str]:
+    """What is wrong with the input file, in words. Reads no more of it than its header.
+
+    Of a job with mistakes of its own only what is `known` of the plan is compared: op, dtype, shape, span.
+    """
     if source.path is None:
-        return None
+        return []
     check = FILES.get(source.path.suffix.lower())
     if check is None:
-        return f'got "{source.written}", wanted a file that ends in .bin (raw bytes) or .npy (the logical tensor)'
+        return [f'got "{source.written}", wanted a file that ends in .bin (raw bytes) or .npy (the logical tensor)']
     try:
         if not source.path.is_file():
             what = "is a folder" if source.path.is_dir() else "does not exist"
-            return f'got "{source.written}", wanted a file: {source.path} {what}'
-        return check(source.path, plan)
+            return [f'got "{source.written}", wanted a file: {source.path} {what}']
+        return list(check(source.path, plan, known)) if plan is not None else []
     except OSError as error:
-        return f'got "{source.written}", which can not be read: {error.strerror}'
+        return [f'got "{source.written}", which can not be read: {error.strerror}']
 
 
-def _bin_mistake(path: Path, plan: Plan) -> str | None:
+def _bin_mistakes(path: Path, plan: Plan, known: frozenset[str]) -> Iterator[str]:
     got, wanted = path.stat().st_size, plan.input.required_bytes
-    if got == wanted:
-        return None
-    return f"got {got} bytes in {path.name}, wanted {wanted}, the whole required span of the input, gaps included"
+    if "span" in known and got != wanted:
+        yield f"got {got} bytes in {path.name}, wanted {wanted}, the whole required span of the input, gaps included"
 
 
-def _npy_mistake(path: Path, plan: Plan) -> str | None:
+def _npy_mistakes(path: Path, plan: Plan, known: frozenset[str]) -> Iterator[str]:
+    if "op" not in known:
+        return
     if not plan.packs:
-        return (
-            f"got {path.name}, wanted a .bin of {plan.input.required_bytes} bytes: the input of {plan.op.name} is"
+        size = f"of {plan.input.required_bytes} bytes" if "span" in known else "of the whole input"
+        yield (
+            f"got {path.name}, wanted a .bin {size}: the input of {plan.op.name} is"
             " tiled, and a .npy holds a logical tensor; make the tiles with a tess job or with tessbed.tess()"
         )
+        return
     try:
         array = _open_npy(path)
     except OSError:
         raise
     except Exception as error:  # numpy evaluates the header: what that raises depends on the bytes
-        return f"got {path.name}, which is no .npy file that numpy reads: {error}"
+        yield f"got {path.name}, which is no .npy file that numpy reads: {error}"
+        return
     wanted = NPY_DTYPES[plan.linear_dtype.value]
-    if array.dtype.names or array.dtype.str not in wanted:
-        return f"got {path.name} of dtype {array.dtype}, wanted {WORDS[plan.linear_dtype.value]}"
-    if array.shape != plan.shape:
-        return f"got {path.name} of shape {list(array.shape)}, wanted {list(plan.shape)}"
-    return None
+    if "dtype" in known and (array.dtype.names or array.dtype.str not in wanted):
+        yield f"got {path.name} of dtype {array.dtype}, wanted {WORDS[plan.linear_dtype.value]}{_advice(array, plan)}"
+    if "shape" in known and array.shape != plan.shape:
+        yield f"got {path.name} of shape {list(array.shape)}, wanted {list(plan.shape)}"
 
 
-FILES = {".bin": _bin_mistake, ".npy": _npy_mistake}
+def _advice(array: "NDArray[Any]", plan: Plan) -> str:
+    """What makes the array one that the job can read, where there is something that does."""
+    if array.dtype.names or array.dtype.kind not in "biufV":
+        return ""
+    to_int8 = plan.linear_dtype.value == "int8"
+    if not array.dtype.isnative:
+        return "; first turn its bytes with x.astype(x.dtype.newbyteorder('='))"
+    kind, width = array.dtype.kind, array.dtype.itemsize
+    if to_int8 and kind in "bu" and width == 1:
+        return "; save x.view(np.int8), the same bytes"
+    if not to_int8 and kind in "iu" and width == 2:
+        return "; save x.view(np.uint16), the same bits"
+    if to_int8 and ((width == 2 and kind in "uV") or kind == "V"):
+        return '; BF16 words need dtype = "bf16"'
+    if not to_int8 and width == 1:
+        return '; INT8 needs dtype = "int8", and int8_channel_padding with pad16'
+    if to_int8:
+        rounds = "quantize it first, as in np.clip(np.rint(x / scale), -128, 127).astype(np.int8)"
+        return f"; {rounds}" if kind == "f" else "; x.astype(np.int8) takes values from -128 to 127"
+    return "; round it with x.astype(ml_dtypes.bfloat16)"
+
+
+FILES = {".bin": _bin_mistakes, ".npy": _npy_mistakes}
 # ml_dtypes.bfloat16 is saved as two opaque bytes.
 NPY_DTYPES = {"int8": ("|i1",), "bf16": ("<u2", "|V2", "<V2"), "fp32": ("<f4",)}
 WORDS = {"int8": "int8", "bf16": "uint16 (the bits of each BF16 word) or bfloat16", "fp32": "float32"}

@@ -4,9 +4,9 @@ What a job finds free depends on the jobs before it; the rule is in `runtime/mem
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from tessbed.kernels import Plan
-from tessbed.scenarios.model import ScenarioJob
 from tessbed.sim.spec.device_spec import MemorySpec
 from tessbed.sim.spec.limits import PAGE_BYTES
 
@@ -14,7 +14,26 @@ ROOMY_BYTES = 1 << 16
 """More than a control block: a window with this much beside twice the largest job holds any order of jobs."""
 
 
-def too_small(memory: MemorySpec, jobs: Iterable[ScenarioJob]) -> tuple[int, ScenarioJob] | None:
+class Stored(Protocol):
+    """A job as far as its storage is concerned."""
+
+    @property
+    def index(self) -> int:
+        """Its place among the jobs."""
+        ...
+
+    @property
+    def plan(self) -> Plan:
+        """Its plan."""
+        ...
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """Who runs it."""
+        ...
+
+
+def too_small(memory: MemorySpec, jobs: Iterable[Stored]) -> tuple[int, Stored] | None:
     """The smallest `window_bytes` that would do, and the job that needs it; None where the window will do."""
     jobs = [job for job in jobs if "ev74" in job.backends]
     largest = max((sum(_sizes(job.plan)) for job in jobs), default=0)
@@ -24,7 +43,7 @@ def too_small(memory: MemorySpec, jobs: Iterable[ScenarioJob]) -> tuple[int, Sce
     return None if job is None or last <= memory.end_address else (last - memory.window_base, job)
 
 
-def _ends(memory: MemorySpec, jobs: Iterable[ScenarioJob]) -> Iterator[tuple[int, ScenarioJob]]:
+def _ends(memory: MemorySpec, jobs: Iterable[Stored]) -> Iterator[tuple[int, Stored]]:
     """Where each job's storage would end if there were no end to the window."""
     from tessbed.runtime.memory import device_addresses  # simpy comes along, and few scenarios get here
 

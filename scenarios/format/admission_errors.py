@@ -5,7 +5,7 @@ with a value that is right for certain and the job is put forward again. A mende
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 
@@ -22,6 +22,7 @@ from tessbed.kernels import (
 )
 from tessbed.kernels.a65.cost import KIB_TICKS
 from tessbed.kernels.a65.row_engine import chosen_engine
+from tessbed.kernels.admission import MAX_RANK
 from tessbed.kernels.conversions import look_up
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.kernels.ev74.fields import VERSION_MAJOR
@@ -34,19 +35,29 @@ MAX_MISTAKES = 40
 Mistake = tuple[KeyPath, str]
 
 
-def admit(geometry: Geometry) -> tuple[Plan | None, list[Mistake]]:
-    """The plan, or None and every mistake as (path of keys inside the job, text with admission's code)."""
+@attrs.frozen
+class Admitted:
+    """What became of a geometry: its plan, or every mistake and the plan of what is right about it, if there is one."""
+
+    plan: Plan | None
+    mistakes: tuple[Mistake, ...]
+    mended: Plan | None
+
+
+def admit(geometry: Geometry) -> Admitted:
+    """Put the geometry before admission; a mistake is (path of keys inside the job, text with admission's code)."""
     mistakes: list[Mistake] = []
     trial: Geometry | None = geometry
     while trial is not None and len(mistakes) < MAX_MISTAKES:
         try:
             plan = trial.admit()
         except ContractError as error:
-            mistakes.append((key_path(error.where, geometry), f"{error.text} [{error.code}]"))
+            if not (mistakes and error.code == "storage_overflow"):  # substitutes of strides take room
+                mistakes.append((key_path(error.where, geometry), f"{error.text} [{error.code}]"))
             trial = _with_placeholder(trial, error)
         else:
-            return (None if mistakes else plan), mistakes
-    return None, mistakes
+            return Admitted(None if mistakes else plan, tuple(mistakes), plan)
+    return Admitted(None, tuple(mistakes), None)
 
 
 def representable(plan: Plan) -> Mistake | None:
@@ -119,13 +130,33 @@ def _with_placeholder(geometry: Geometry, error: ContractError) -> Geometry | No
 
 
 def _substitute_extent(geometry: Geometry, path: KeyPath) -> Geometry:
-    return attrs.evolve(geometry, shape=_replaced(geometry.shape, path[-1], 1))
+    return attrs.evolve(geometry, shape=_replaced(geometry.shape, path[-1], abs(geometry.shape[int(path[-1])])))
+
+
+def _substitute_rank(geometry: Geometry, path: KeyPath) -> Geometry | None:
+    rank = len(geometry.shape)
+    if rank == 0:
+        axes = geometry.tiled.axes if isinstance(geometry.tiled, MlaTiled) else (2,)
+        return attrs.evolve(geometry, shape=(1,) * min(MAX_RANK, max(1, max(axes) + 1)), linear=Contiguous())
+    tiled = geometry.tiled
+    if isinstance(tiled, MlaTiled):
+        for position, axis in enumerate(tiled.axes):
+            if MAX_RANK <= axis < rank:
+                tiled = _without_axis(tiled, position, MAX_RANK)
+    return attrs.evolve(geometry, shape=geometry.shape[:MAX_RANK], tiled=tiled, linear=Contiguous())
 
 
 def _substitute_dtype(geometry: Geometry, path: KeyPath) -> Geometry:
+    """The narrowest scalar type: strides that are right for the one that was meant are right for it."""
     if path == ("to",):
-        return attrs.evolve(geometry, to=geometry.op.outputs()[0], linear=Contiguous())
-    return attrs.evolve(geometry, dtype=geometry.op.inputs[-1], linear=Contiguous(), int8_channel_padding=None)
+        return attrs.evolve(geometry, to=narrowest(geometry.op.outputs()))
+    dtype = narrowest(geometry.op.inputs)
+    return attrs.evolve(geometry, dtype=dtype, int8_channel_padding=0 if dtype is DType.INT8 else None)
+
+
+def narrowest(dtypes: Iterable[DType]) -> DType:
+    """The scalar type of the fewest bytes."""
+    return min(dtypes, key=lambda dtype: dtype.width)
 
 
 def _substitute_tile(geometry: Geometry, path: KeyPath) -> Geometry:
@@ -137,16 +168,35 @@ def _substitute_tile(geometry: Geometry, path: KeyPath) -> Geometry:
 
 
 def _substitute_axis(geometry: Geometry, path: KeyPath) -> Geometry | None:
-    layout, position = geometry.tiled, path[-1]
+    layout = geometry.tiled
     assert isinstance(layout, MlaTiled)
-    free = [axis for axis in range(len(geometry.shape)) if axis not in layout.axes]
-    if AXES[int(position)] == "c":
-        axes = _replaced(layout.axes, position, free[0]) if free else None
-        return attrs.evolve(geometry, tiled=attrs.evolve(layout, axes=axes)) if axes else None
-    tiled = MlaTiled(
-        _replaced(layout.axes, position, -1), _replaced(layout.tile_shape, position, 1), layout.channel_storage
+    tiled = _without_axis(layout, int(path[-1]), len(geometry.shape))
+    return attrs.evolve(geometry, tiled=tiled) if tiled else None
+
+
+def _without_axis(layout: MlaTiled, position: int, rank: int) -> MlaTiled:
+    """The layout with an omitted axis there, of the channels one that is free; an extent that is wrong stays."""
+    if AXES[position] == "c":
+        free = [axis for axis in range(rank) if axis not in layout.axes]
+        return attrs.evolve(layout, axes=_replaced(layout.axes, position, free[0] if free else rank - 1))
+    extent = min(1, layout.tile_shape[position])
+    return MlaTiled(
+        _replaced(layout.axes, position, -1), _replaced(layout.tile_shape, position, extent), layout.channel_storage
     )
-    return attrs.evolve(geometry, tiled=tiled)
+
+
+def _substitute_stride(geometry: Geometry, path: KeyPath) -> Geometry:
+    """A stride that is clear of all others."""
+    assert isinstance(geometry.linear, Strided)
+    strides, width = list(geometry.linear.strides), geometry.linear_dtype.width
+    strides[int(path[-1])] = clear_of(strides, geometry.shape, int(path[-1]), width)
+    return attrs.evolve(geometry, linear=Strided(tuple(strides)))
+
+
+def clear_of(strides: Sequence[int], shape: Sequence[int], at: int, width: int) -> int:
+    """A stride for the axis `at` that exceeds the span of all others."""
+    others = [(n - 1) * s for axis, (s, n) in enumerate(zip(strides, shape, strict=True)) if axis != at and s > 0 < n]
+    return -(-(width + sum(others)) // width) * width
 
 
 def _substitute_alignment(geometry: Geometry, path: KeyPath) -> Geometry:
@@ -177,6 +227,8 @@ def _replaced(values: tuple[int, ...], position: str | int, value: int) -> tuple
 
 SUBSTITUTES: dict[str, Callable[[Geometry, KeyPath], Geometry | None]] = {
     "extent_invalid": _substitute_extent,
+    "rank_zero": _substitute_rank,
+    "rank_too_large": _substitute_rank,
     "dtype_unsupported": _substitute_dtype,
     "quantized": _substitute_dtype,
     "cblocked_unsupported": _substitute_layout,
@@ -188,8 +240,8 @@ SUBSTITUTES: dict[str, Callable[[Geometry, KeyPath], Geometry | None]] = {
     "omitted_axis_tile": _substitute_tile,
     "stride_unaligned": _substitute_alignment,
     "stride_count": _substitute_strides,
-    "stride_negative": _substitute_strides,
-    "stride_zero": _substitute_strides,
+    "stride_negative": _substitute_stride,
+    "stride_zero": _substitute_stride,
     "stride_overlap": _substitute_strides,
     "fill_required": _substitute_fill,
     "fill_rejected": _substitute_fill,

@@ -4,9 +4,11 @@ A mistake in one key does not hide those in others: what was blamed already is r
 rest goes before admission all the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+import attrs
 
 from tessbed.kernels import (
     OPERATIONS,
@@ -19,12 +21,13 @@ from tessbed.kernels import (
     Plan,
     Strided,
 )
-from tessbed.kernels.operations import Parameter, names_where
+from tessbed.kernels.admission import MAX_RANK
+from tessbed.kernels.operations import Operation, Parameter, TileFormat, names_where
 from tessbed.scenarios import inputs
-from tessbed.scenarios.format.admission_errors import admit, representable, unsupported
-from tessbed.scenarios.format.diagnostics import KeyPath
+from tessbed.scenarios.format.admission_errors import Admitted, admit, clear_of, narrowest, representable, unsupported
+from tessbed.scenarios.format.diagnostics import KeyPath, closest
 from tessbed.scenarios.format.reader import Reader
-from tessbed.scenarios.format.schema_keys import BLOCKED, CHOOSING
+from tessbed.scenarios.format.schema_keys import BACKENDS, BLOCKED, CHANNELS, CHOOSING, all_dtypes, op_names, targets
 from tessbed.scenarios.model import Geometry, InputSource, ScenarioJob
 from tessbed.sim.fault_injection import TRANSFER_FAULTS, Fault
 from tessbed.sim.spec.device_spec import DeviceSpec
@@ -32,43 +35,117 @@ from tessbed.sim.spec.device_spec import DeviceSpec
 FILL = "int8_channel_padding"
 
 
+@attrs.frozen
+class Judged:
+    """What is known of a job, right or wrong: enough of its plan to judge what it asks of a device."""
+
+    index: int
+    plan: Plan
+    backends: tuple[str, ...]
+    known: frozenset[str]
+    job: ScenarioJob | None = None
+
+
 def job_of(
     reader: Reader, path: KeyPath, values: dict[str, Any], device: DeviceSpec, folder: Path, *, to_run: bool = True
-) -> ScenarioJob | None:
-    """The job whose keys stand at `path`, or None where it was blamed for something; a job `to_run` needs its input."""
+) -> Judged | None:
+    """The job whose keys stand at `path`, or what is known of one that was blamed; a job `to_run` needs its input."""
     if path in reader.invalid:
         return None
+    guesses = _guesses(reader, path, values)
+    values = values | guesses
     _together(reader, path, values)
-    backends = ("a65", "ev74") if values.get("backend") == "both" else (values.get("backend", "a65"),)
-    plan = _plan(reader, path, values, "ev74" in backends, to_run)
-    workers = values.get("workers")
+    backends = ("a65", "ev74") if values.get("backend", "both") == "both" else (values["backend"],)
+    geometry = _geometry(reader, path, values)
+    found = admit(geometry)
+    known = _known(reader, path, guesses, geometry.op, found)
+    plan = _plan(reader, path, found, known, ev74="ev74" in backends, to_run=to_run)
+    workers, most = values.get("workers"), device.workers
     if "ev74" not in backends:
         _nowhere_to_be(reader, path, values)
-    elif workers is not None and workers > device.workers:
-        reader.report_error(
-            (*path, "workers"), f"got {workers}, wanted at most {device.workers}, the workers of the device"
-        )
+    elif workers is not None and reader.sound(("device", "workers")) and workers > most:
+        reader.report_error((*path, "workers"), f"got {workers}, wanted at most {most}, the workers of the device")
     source = _input_source(values.get("input") or {}, folder)
-    if to_run and plan is not None and reader.sound((*path, "input")) and (text := inputs.mistake(source, plan)):
-        reader.report_error((*path, "input", "file"), text)
-    if plan is not None and "ev74" in backends:
-        _never_striking(reader, path, values, plan, min(workers or device.workers, device.workers))
-    if plan is None or not reader.sound(path):
+    if to_run:
+        for text in inputs.mistakes(source, plan, known):
+            reader.report_error((*path, "input", "file"), text)
+    if "ev74" in backends:
+        empty = plan is not None and "shape" in known and plan.empty
+        launched = min(workers or most, most) if reader.sound(("device", "workers")) else workers
+        _never_striking(reader, path, values, empty, launched)
+    if plan is None:
         return None
+    job = _job(path, values, geometry, plan, backends, source) if reader.sound(path) else None
+    return Judged(int(path[-1]), plan, backends, known, job)
+
+
+def _job(
+    path: KeyPath,
+    values: dict[str, Any],
+    geometry: Geometry,
+    plan: Plan,
+    backends: tuple[str, ...],
+    source: InputSource,
+) -> ScenarioJob:
+    expected = values["expect"] or {}
     return ScenarioJob(
         index=int(path[-1]),
         name=values["name"],
-        geometry=_geometry(reader, path, values),
+        geometry=geometry,
         plan=plan,
         backends=backends,
         input=source,
         output_prefill=values["output_prefill"],
-        workers=workers,
-        expected_sha256=(values["expect"] or {}).get("output_sha256"),
-        expected_fault=(values["expect"] or {}).get("fault"),
+        workers=values["workers"],
+        expected_sha256=expected.get("output_sha256"),
+        expected_fault=expected.get("fault"),
         timeout_ticks=values["timeout_ticks"],
         faults=tuple(Fault(**fault) for fault in values["faults"]),
     )
+
+
+def _known(reader: Reader, path: KeyPath, guesses: dict[str, Any], op: Operation, found: Admitted) -> frozenset[str]:
+    """What of the plan is the job's own, and not a substitute."""
+    mended = {keys[0] for keys, _ in found.mistakes}
+    sound = {name for name in GEOMETRY if name in guesses or reader.sound((*path, name))} - mended
+    if reader.sound((*path, "tiled", "channels")) and (*path, "cblocked") not in reader.invalid:
+        sound.add("format")
+    scalars = {"op", "dtype", "to"} if op.packs else {"op", "dtype"}
+    of = {
+        "op": {"op"},
+        "dtype": {"op", "dtype"},
+        "shape": {"shape"},
+        "tiled dtype": scalars,
+        "kernel": scalars | {"format"},
+        "span": set(GEOMETRY),
+    }
+    return frozenset(name for name, keys in of.items() if keys <= sound)
+
+
+GEOMETRY = ("op", "dtype", "to", "shape", "tiled", "cblocked", "linear")
+GUESSED = {"op": op_names, "dtype": all_dtypes, "to": targets, "backend": lambda: BACKENDS}
+
+
+def _guesses(reader: Reader, path: KeyPath, values: dict[str, Any]) -> dict[str, str]:
+    """The names that were probably meant for those that are misspelt, which are blamed already."""
+    written = written_at(reader, path)
+    found = {}
+    for name, names in GUESSED.items():
+        text = written.get(name)
+        if name not in values and isinstance(text, str) and (meant := closest(text, names())):
+            found[name] = meant
+    return found
+
+
+def written_at(reader: Reader, path: KeyPath) -> dict[str, Any]:
+    """The table at `path` as it is written, right or wrong; empty where there is none."""
+    value: Any = reader.source.values
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step)
+        else:
+            value = value[int(step)] if isinstance(value, list) else None
+    return value if isinstance(value, dict) else {}
 
 
 def _together(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
@@ -76,8 +153,11 @@ def _together(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
     _one_layout(reader, path, values)
     _fitting_the_op(reader, path, values)
     given = values.get("input")
-    if given and reader.sound((*path, "input")) and (given["pattern"] is None) == (given["file"] is None):
-        what = "neither pattern nor file" if given["file"] is None else "pattern and file"
+    if given is None or (*path, "input") in reader.invalid:
+        return
+    written = [name for name in ("pattern", "file") if given.get(name, "what is wrong") is not None]
+    if len(written) != 1:
+        what = "pattern and file" if written else "neither pattern nor file"
         reader.report_error((*path, "input"), f"got {what}, wanted one of them")
 
 
@@ -100,9 +180,9 @@ def _on_ev74_only(values: dict[str, Any]) -> Iterator[tuple[KeyPath, str]]:
         yield ("expect", "fault"), fault
 
 
-def _never_striking(reader: Reader, path: KeyPath, values: dict[str, Any], plan: Plan, workers: int) -> None:
+def _never_striking(reader: Reader, path: KeyPath, values: dict[str, Any], empty: bool, workers: int | None) -> None:
     """Blame the faults that nothing can meet: those of an empty tensor, and of workers that the job does not have."""
-    if plan.empty:
+    if empty:
         for keys, value in _on_ev74_only(values):
             if keys[0] in ("faults", "expect"):
                 text = f"got {value} on an empty tensor, wanted no such key: nothing is submitted, nothing fails"
@@ -110,7 +190,7 @@ def _never_striking(reader: Reader, path: KeyPath, values: dict[str, Any], plan:
         return
     for index, fault in enumerate(values.get("faults", ())):
         worker = fault.get("worker", 0)
-        if fault.get("kind") in TRANSFER_FAULTS and worker >= workers:
+        if fault.get("kind") in TRANSFER_FAULTS and workers is not None and worker >= workers:
             text = f"got {worker}, wanted at most {workers - 1}: the job has {workers} workers, numbered from 0"
             reader.report_error((*path, "faults", index, "worker"), text)
 
@@ -160,57 +240,124 @@ def _error_at_key(reader: Reader, path: KeyPath, text: str) -> None:
     reader.report_error(path, text, reader.source.key_place(path))
 
 
-def _plan(reader: Reader, path: KeyPath, values: dict[str, Any], ev74: bool, to_run: bool) -> Plan | None:
-    """The admitted plan; mistakes of what can be judged are blamed even where other keys of the job are wrong."""
-    if not all(name in values for name in ("op", "shape")):
-        return None
-    plan, mistakes = admit(_geometry(reader, path, values))
-    if plan is not None and ev74:
-        unfit = representable(plan)
-        mistakes = [unfit] if unfit else []
-    if plan is not None and to_run and not mistakes:
-        mistakes = list(unsupported(plan, ev74=ev74))
-    invalid = {keys[0] for keys, _ in mistakes if not reader.sound((*path, keys[0]))}
+def _plan(
+    reader: Reader, path: KeyPath, found: Admitted, known: frozenset[str], *, ev74: bool, to_run: bool
+) -> Plan | None:
+    """The admitted plan; mistakes of what can be judged are blamed even where other keys of the job are wrong.
+
+    Of a job with mistakes it is the plan of what is right about it, if there is one.
+    """
+    mistakes = [
+        (keys, text) for keys, text in found.mistakes if "op" in known or keys[0] in ("shape", "tiled", "linear")
+    ]  # what all operations admit is known without one
+    if found.mended is not None and ev74 and "span" in known and (unfit := representable(found.mended)):
+        mistakes.append(unfit)
+    if found.plan is not None and to_run and not mistakes:
+        mistakes = list(unsupported(found.plan, ev74=ev74))
     for keys, text in mistakes:
-        if keys[0] not in invalid:
+        if (*path, *keys) not in reader.invalid and (len(keys) > 1 or reader.sound((*path, *keys))):
             reader.report_error((*path, *keys), text)
-    return None if mistakes else plan
+    return found.mended
 
 
 def _geometry(reader: Reader, path: KeyPath, values: dict[str, Any]) -> Geometry:
     """What the job asks of admission, with something harmless in the place of what was blamed already."""
-    shape, op = tuple(values["shape"]), Op(values["op"])
-    dtype = DType(values.get("dtype", "bf16"))
-    linear = values.get("linear")
-    scalars_known = all(reader.sound((*path, name)) for name in ("dtype", "to"))
-    strided = linear if scalars_known and reader.sound((*path, "linear")) else None
+    op = Op(values["op"]) if "op" in values else Op(_op_of(values))
+    chosen = DType(values["dtype"]) if "dtype" in values else narrowest(op.inputs)
+    shape = _shape(reader, path, values)
     outputs = op.outputs()
-    target = values.get("to") or (outputs[0].value if op.chooses_output else None)
-    fill_known = reader.sound((*path, "int8_channel_padding")) and reader.sound((*path, "dtype"))
-    return Geometry(
+    target = values.get("to") or (narrowest(outputs).value if op.chooses_output else None)
+    geometry = Geometry(
         op=op,
-        dtype=dtype,
+        dtype=chosen,
         shape=shape,
-        tiled=_tiled(reader, path, values, len(shape)),
-        linear=Strided(strided["strides_bytes"]) if strided else Contiguous(),
+        tiled=_tiled(reader, path, values, shape),
         to=DType(target) if target and op.chooses_output else None,
-        int8_channel_padding=values.get("int8_channel_padding") if fill_known else 0 if dtype is DType.INT8 else None,
         parameters=tuple(
             (parameter.name, value)
             for parameter in op.parameters
             if parameter.name != FILL and (value := _value(parameter, values)) is not None
         ),
     )
+    fill = values.get(FILL)
+    if FILL not in values or "dtype" not in values:
+        fill = 0 if geometry.tiled_dtype is DType.INT8 else None
+    return attrs.evolve(geometry, int8_channel_padding=fill, linear=_linear(reader, path, values, geometry))
 
 
-def _tiled(reader: Reader, path: KeyPath, values: dict[str, Any], rank: int) -> MlaTiled | MlaCBlocked:
-    for name in ("cblocked", "tiled"):
-        found = values.get(name)
-        if found and reader.sound((*path, name)):
-            if name == "cblocked":
-                return MlaCBlocked(*found["tile"])
-            return MlaTiled(found["axes"], found["tile"], ChannelStorage(found["channels"]))
-    return MlaTiled((-1, -1, -1, rank - 1), (1, 1, 1, 1))
+def _op_of(values: dict[str, Any]) -> str:
+    """An operation that admits the layout, for a job that names none."""
+    blocked = "cblocked" in values and values["cblocked"] is not None and values.get("tiled") is None
+    form = TileFormat.CBLOCKED if blocked else TileFormat.COMPACT
+    return next(name for name, row in OPERATIONS.items() if form in row.formats)
+
+
+def _shape(reader: Reader, path: KeyPath, values: dict[str, Any]) -> tuple[int, ...]:
+    """The extents; 1 for one that is no integer, and as many as the layouts need where there is no list of them."""
+    if "shape" in values:
+        return tuple(values["shape"])
+    written = written_at(reader, path)
+    if isinstance(written.get("shape"), list):
+        return tuple(_extent(item) for item in written["shape"])
+    axes = _integers((values.get("tiled") or {}).get("axes", ()), -1)
+    strides = (values.get("linear") or {}).get("strides_bytes", ())
+    return (1,) * (len(strides) or min(MAX_RANK, max(3, *(axis + 1 for axis in axes), 3)))
+
+
+def _extent(item: Any) -> int:
+    """The integer, or the one in a text; 1 for what is none."""
+    if isinstance(item, str) and item.isascii() and item.isdecimal() and len(item) < 10:
+        return int(item)
+    return _integers([item], 1)[0]
+
+
+def _integers(values: Iterable[Any], other: int) -> list[int]:
+    return [value if isinstance(value, int) and not isinstance(value, bool) else other for value in values]
+
+
+def _linear(reader: Reader, path: KeyPath, values: dict[str, Any], geometry: Geometry) -> Contiguous | Strided:
+    """The strides; for those that are no integers, what is clear of all others."""
+    if values.get("linear") is None:
+        return Contiguous()
+    written = written_at(reader, (*path, "linear")).get("strides_bytes")
+    if not isinstance(written, list):
+        return Contiguous()
+    strides = _integers(written, 0)
+    if len(strides) == len(geometry.shape):
+        for axis, (value, stride) in enumerate(zip(written, strides, strict=True)):
+            if isinstance(value, bool) or value != stride:
+                strides[axis] = clear_of(strides, geometry.shape, axis, geometry.linear_dtype.width)
+    return Strided(tuple(strides))
+
+
+def _tiled(reader: Reader, path: KeyPath, values: dict[str, Any], shape: tuple[int, ...]) -> MlaTiled | MlaCBlocked:
+    """The layout, with harmless entries in the place of those that are wrong by themselves."""
+    channel = max(0, len(shape) - 1)
+    if values.get("cblocked") is not None and values.get("tiled") is None:
+        return MlaCBlocked(*_entries(reader, (*path, "cblocked"), "tile", [1, 1, 1], 1))
+    given = values.get("tiled")
+    if given is None:
+        return MlaTiled((-1, -1, -1, channel), (1, 1, 1, 1))
+    where = (*path, "tiled")
+    axes = _entries(reader, where, "axes", [-1, -1, -1, channel], None)
+    tile = _entries(reader, where, "tile", [1, 1, 1, 1], 1)
+    if "axes" not in given and axes[:3] == [-1, -1, -1]:
+        tile[:3] = [min(1, extent) for extent in tile[:3]]
+    for position, axis in enumerate(axes):
+        if axis is None and position == 3:
+            axes[3] = next((free for free in range(len(shape)) if free not in axes), channel)
+        elif axis is None:
+            axes[position], tile[position] = -1, min(1, tile[position])
+    channels = given.get("channels") or closest(str(written_at(reader, where).get("channels")), CHANNELS) or "compact"
+    return MlaTiled(tuple(axes), tuple(tile), ChannelStorage(channels))
+
+
+def _entries(reader: Reader, path: KeyPath, name: str, without: list[int], other: int | None) -> list[Any]:
+    """The entries of a list, `other` for those that are no integers; `without` where it is no list of that length."""
+    written = written_at(reader, path).get(name)
+    if not isinstance(written, list) or len(written) != len(without):
+        return without
+    return [item if isinstance(item, int) and not isinstance(item, bool) else other for item in written]
 
 
 def _input_source(values: dict[str, Any], folder: Path) -> InputSource:

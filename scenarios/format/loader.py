@@ -1,20 +1,19 @@
 """Loader: from a source's values to a Scenario that can run, with every error of the file reported at once."""
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import compress, product
 from pathlib import Path
 from typing import Any
 
-from tessbed.kernels import Plan
 from tessbed.kernels.ev74.fields import VERSION_MAJOR
 from tessbed.kernels.operations import operation
 from tessbed.scenarios.format.address_space import too_small
 from tessbed.scenarios.format.diagnostics import LONGEST_KEY, KeyPath, ScenarioError, path_text, shortened
-from tessbed.scenarios.format.job_parser import job_of
+from tessbed.scenarios.format.job_parser import Judged, job_of, written_at
 from tessbed.scenarios.format.reader import Reader, describe_value
 from tessbed.scenarios.format.schema_keys import SCENARIO
 from tessbed.scenarios.format.toml_source import Source
-from tessbed.scenarios.model import FirmwareChoice, Scenario, ScenarioJob
+from tessbed.scenarios.model import FirmwareChoice, Scenario
 from tessbed.sim.errors import SpecError
 from tessbed.sim.spec.device_spec import DeviceSpec, load_preset, override
 
@@ -31,11 +30,12 @@ def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
     values = reader.table((), source.values, SCENARIO)
     preset, device = _device(reader, values.get("device") or {})
     listed = values.get("jobs") or []
-    jobs = [job_of(reader, ("jobs", index), job, device, folder, to_run=to_run) for index, job in enumerate(listed)]
+    found = [job_of(reader, ("jobs", index), job, device, folder, to_run=to_run) for index, job in enumerate(listed)]
+    judged = [one for one in found if one is not None]
     _unique_names(reader, listed)
     firmware = firmware_choice(reader, values.get("firmware") or {})
     if to_run:
-        _served(reader, device, firmware, [job for job in jobs if job is not None])
+        _served(reader, device, firmware, judged)
     if reader.problems:
         raise ScenarioError(reader.problems)
     return Scenario(
@@ -45,7 +45,7 @@ def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
         preset=preset,
         device=device,
         firmware=firmware,
-        jobs=tuple(job for job in jobs if job is not None),
+        jobs=tuple(one.job for one in judged if one.job is not None),
     )
 
 
@@ -62,11 +62,28 @@ def _device(reader: Reader, values: dict[str, Any]) -> tuple[str, DeviceSpec]:
             spec = load_preset(preset)
         except SpecError as error:
             _device_error(reader, error)
+    changes = {name: value for name, value in values.items() if name != "preset"}
     try:
-        return str(preset), override(spec, {name: value for name, value in values.items() if name != "preset"})
+        return str(preset), override(spec, changes)
     except SpecError as error:
         _device_error(reader, error)
-        return str(preset), spec
+        return str(preset), _sound_part(spec, changes, [path for path, _ in error.problems])
+
+
+def _sound_part(spec: DeviceSpec, changes: dict[str, Any], wrong: list[tuple[str, ...]]) -> DeviceSpec:
+    """The device with those changes that are not wrong; without any where they do not go together."""
+    try:
+        return override(spec, _without(changes, wrong, ()))
+    except SpecError:
+        return spec
+
+
+def _without(values: dict[str, Any], wrong: list[tuple[str, ...]], path: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        name: _without(value, wrong, (*path, name)) if isinstance(value, dict) else value
+        for name, value in values.items()
+        if (*path, name) not in wrong
+    }
 
 
 def _device_error(reader: Reader, error: SpecError) -> None:
@@ -79,7 +96,12 @@ def _device_error(reader: Reader, error: SpecError) -> None:
 
 def firmware_choice(reader: Reader, values: dict[str, Any]) -> FirmwareChoice:
     """What the image is to hold. Blames `holds` beside the keys that it replaces, and kernels that no operation has."""
+    written = written_at(reader, ("firmware",))
     given = {name: names for name, names in values.items() if names is not None}
+    for name in ("ops", "dtypes", "packet_versions"):
+        if name not in values and isinstance(written.get(name), list):
+            sound = [reader.sound(("firmware", name, index)) for index in range(len(written[name]))]
+            given[name] = list(compress(written[name], sound))
     listed = given.pop("holds", None)
     if listed is None:
         return FirmwareChoice(**{name: tuple(names) for name, names in given.items()})
@@ -108,43 +130,47 @@ def _kernels(reader: Reader, index: int, entry: dict[str, Any]) -> Iterator[tupl
     yield from ((row.name, dtype, form) for dtype, form in product(*chosen))
 
 
-def _served(reader: Reader, device: DeviceSpec, firmware: FirmwareChoice, jobs: list[ScenarioJob]) -> None:
+def _served(reader: Reader, device: DeviceSpec, firmware: FirmwareChoice, jobs: list[Judged]) -> None:
     """Blame what the device and its firmware have not got for the jobs."""
-    needs: dict[Kernel, list[int]] = {}
+    needs: dict[tuple[str, str], list[int]] = {}
     for job in jobs:
-        if "ev74" in job.backends:
-            needs.setdefault(_kernel(job.plan), []).append(job.index)
-    for kernel, indices in needs.items():
-        _held(reader, firmware, kernel, indices)
-    if reader.sound(("device",)):
-        _fit(reader, device, jobs)
+        for need in _needs(job):
+            needs.setdefault(need, []).append(job.index)
+    for (key, need), indices in needs.items():
+        _held(reader, firmware, key, need, indices)
+    window = (("preset",), ("memory", "window_base"), ("memory", "window_bytes"))
+    if all(reader.sound(("device", *path)) for path in window):
+        _fit(reader, device, [job for job in jobs if "span" in job.known])
 
 
-Kernel = tuple[str, str, str, str]
-"""Operation, scalar type, format and packet version."""
+def _needs(job: Judged) -> Iterator[tuple[str, str]]:
+    """What a job needs of the firmware, by the key that says whether it has it; only what is known of the job."""
+    plan, known = job.plan, job.known
+    if "ev74" not in job.backends:
+        return
+    if "kernel" in known:
+        yield "holds", f"{plan.op.name} {plan.tiled_dtype.value} {plan.tile_format.value}"
+    if "op" in known:
+        yield "ops", plan.op.name
+        yield "packet_versions", f"{VERSION_MAJOR}.{plan.op.version_minor}"
+    if "tiled dtype" in known:
+        yield "dtypes", plan.tiled_dtype.value
 
 
-def _kernel(plan: Plan) -> Kernel:
-    version = f"{VERSION_MAJOR}.{plan.op.version_minor}"
-    return plan.op.name, plan.tiled_dtype.value, plan.tile_format.value, version
-
-
-def _held(reader: Reader, firmware: FirmwareChoice, kernel: Kernel, indices: list[int]) -> None:
+def _held(reader: Reader, firmware: FirmwareChoice, key: str, need: str, indices: list[int]) -> None:
     """Blame the firmware for what jobs need of it; the runtime would refuse them, there is no fallback."""
-    more = f" and {len(indices) - 1:,} more need" if len(indices) > 1 else " needs"
-    needed = f"{path_text(('jobs', indices[0]))}{more} it on EV74"
-    *names, version = kernel
-    if firmware.holds is not None and tuple(names) not in firmware.holds:
-        got = ", ".join(" ".join(held) for held in firmware.holds) or "nothing"
-        reader.report_error(("firmware", "holds"), f"got {got}, wanted {' '.join(names)} too: {needed}")
-    for key, need in {"ops": names[0], "dtypes": names[1], "packet_versions": version}.items():
-        held = getattr(firmware, key)
-        if held is not None and need not in held:
-            got = shortened(", ".join(held), LONGEST_KEY) or "nothing"
-            reader.report_error(("firmware", key), f"got {got}, wanted {need} too: {needed}")
+    held = getattr(firmware, key)
+    if held is None:
+        return
+    names = [" ".join(names) for names in held] if key == "holds" else held
+    if need not in names:
+        more = f" and {len(indices) - 1:,} more need" if len(indices) > 1 else " needs"
+        got = shortened(", ".join(names), LONGEST_KEY * 4) or "nothing"
+        needed = f"{path_text(('jobs', indices[0]))}{more} it on EV74"
+        reader.report_error(("firmware", key), f"got {got}, wanted {need} too: {needed}")
 
 
-def _fit(reader: Reader, device: DeviceSpec, jobs: list[ScenarioJob]) -> None:
+def _fit(reader: Reader, device: DeviceSpec, jobs: list[Judged]) -> None:
     """Blame the device's window where it does not hold every job; the job where the window is the preset's."""
     found = too_small(device.memory, jobs)
     if found is None:

@@ -51,7 +51,10 @@ class Reader:
         return path not in self.around and not any(path[:depth] in self.invalid for depth in range(len(path) + 1))
 
     def table(self, path: KeyPath, values: Any, keys: tuple[Key, ...]) -> dict[str, Any]:
-        """The table's values by key, defaults filled in; a key that is wrong or missing is blamed and left out."""
+        """The table's values by key, defaults filled in; a key that is wrong or missing is blamed and left out.
+
+        A table inside stays, without those of its keys that are wrong.
+        """
         if not isinstance(values, dict):
             self.report_error(path, f"got {describe_value(values)}, wanted a table with {names_of(keys)}")
             return {}
@@ -67,8 +70,8 @@ class Reader:
                 found[key.name] = key.default
                 if key.required:
                     self.report_error(here, f"missing, wanted {wanted(key)}", self.source.place(path), "missing_key")
-        many = [key.name for key in keys if key.many]
-        return {name: value for name, value in found.items() if name in many or self.sound((*path, name))}
+        tables = [key.name for key in keys if key.table]
+        return {name: value for name, value in found.items() if name in tables or self.sound((*path, name))}
 
     def _unknown_names(self, path: KeyPath, values: dict[str, Any], keys: tuple[Key, ...]) -> list[str]:
         """Blame every unknown key; returns the absent keys that they were probably meant to be."""

@@ -1,7 +1,9 @@
 """Inputs: every rule gives the bytes that the documentation says, every file the bytes that it holds."""
 
 import io
+import re
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -103,6 +105,29 @@ def test_npy_refusals(tmp_path: Path, op: str, array: np.ndarray, message: str) 
     with pytest.raises(ScenarioError) as caught:
         job_of(tmp_path, op, "int8", [2, 4], "", '{ file = "x.npy" }')
     assert message in str(caught.value)
+
+
+ADVICE = [
+    ("int8", np.uint8, "save x.view(np.int8)"),
+    ("int8", np.bool_, "save x.view(np.int8)"),
+    ("int8", np.float32, "np.clip(np.rint(x / scale), -128, 127).astype(np.int8)"),
+    ("int8", np.float16, "np.clip(np.rint(x / scale), -128, 127).astype(np.int8)"),
+    ("int8", np.int64, "x.astype(np.int8) takes values from -128 to 127"),
+    ("int8", np.uint16, 'dtype = "bf16"'),
+    ("bf16", np.float32, "x.astype(ml_dtypes.bfloat16)"),
+    ("bf16", np.float16, "x.astype(ml_dtypes.bfloat16)"),
+    ("bf16", np.int16, "save x.view(np.uint16)"),
+    ("bf16", ">u2", "x.astype(x.dtype.newbyteorder('='))"),
+    ("bf16", np.int8, 'dtype = "int8"'),
+]
+
+
+@pytest.mark.parametrize(("dtype", "kind", "advice"), ADVICE, ids=[f"{to}-{np.dtype(kind)}" for to, kind, _ in ADVICE])
+def test_the_conversion_is_named(tmp_path: Path, dtype: str, kind: Any, advice: str) -> None:
+    """An array that people have is refused with what makes it an input."""
+    np.save(tmp_path / "x.npy", np.zeros((2, 4), kind))
+    with pytest.raises(ScenarioError, match=re.escape(advice)):
+        job_of(tmp_path, "tess", dtype, [2, 4], "", '{ file = "x.npy" }')
 
 
 def test_file_that_shrinks(tmp_path: Path) -> None:

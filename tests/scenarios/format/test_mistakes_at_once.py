@@ -13,7 +13,7 @@ from tessbed.scenarios.format.diagnostics import KeyPath, ScenarioError
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.format.toml_source import Source
 
-MISSING = object()
+MISSING = "no such key"
 VALID: dict[str, Any] = {
     "name": "b",
     "seed": 1,

@@ -29,7 +29,7 @@ from tessbed.scenarios.format.diagnostics import KeyPath, closest
 from tessbed.scenarios.format.reader import Reader
 from tessbed.scenarios.format.schema_keys import BACKENDS, BLOCKED, CHANNELS, CHOOSING, all_dtypes, op_names, targets
 from tessbed.scenarios.model import Geometry, InputSource, ScenarioJob
-from tessbed.sim.fault_injection import TRANSFER_FAULTS, Fault
+from tessbed.sim.fault_injection import FAULT_KINDS, TRANSFER_FAULTS, Fault
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 FILL = "int8_channel_padding"
@@ -60,6 +60,8 @@ def job_of(
     found = admit(geometry)
     known = _known(reader, path, guesses, geometry.op, found)
     plan = _plan(reader, path, found, known, ev74="ev74" in backends, to_run=to_run)
+    if not (reader.sound((*path, "shape")) and reader.sound((*path, "linear"))):
+        known -= {"span"}  # no packet can hold it
     workers, most = values.get("workers"), device.workers
     if "ev74" not in backends:
         _nowhere_to_be(reader, path, values)
@@ -108,6 +110,8 @@ def _known(reader: Reader, path: KeyPath, guesses: dict[str, Any], op: Operation
     """What of the plan is the job's own, and not a substitute."""
     mended = {keys[0] for keys, _ in found.mistakes}
     sound = {name for name in GEOMETRY if name in guesses or reader.sound((*path, name))} - mended
+    if not op.chooses_output:
+        sound.add("to")
     if reader.sound((*path, "tiled", "channels")) and (*path, "cblocked") not in reader.invalid:
         sound.add("format")
     scalars = {"op", "dtype", "to"} if op.packs else {"op", "dtype"}
@@ -189,8 +193,9 @@ def _never_striking(reader: Reader, path: KeyPath, values: dict[str, Any], empty
                 _error_at_key(reader, (*path, *keys), text)
         return
     for index, fault in enumerate(values.get("faults", ())):
-        worker = fault.get("worker", 0)
-        if fault.get("kind") in TRANSFER_FAULTS and workers is not None and worker >= workers:
+        worker, where = fault.get("worker", 0), (*path, "faults", index)
+        kind = fault.get("kind") or closest(str(written_at(reader, where).get("kind")), FAULT_KINDS)
+        if kind in TRANSFER_FAULTS and workers is not None and worker >= workers:
             text = f"got {worker}, wanted at most {workers - 1}: the job has {workers} workers, numbered from 0"
             reader.report_error((*path, "faults", index, "worker"), text)
 

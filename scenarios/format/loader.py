@@ -1,7 +1,7 @@
 """Loader: from a source's values to a Scenario that can run, with every error of the file reported at once."""
 
 from collections.abc import Iterator
-from itertools import compress, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from tessbed.kernels.ev74.fields import VERSION_MAJOR
 from tessbed.kernels.operations import operation
 from tessbed.scenarios.format.address_space import too_small
 from tessbed.scenarios.format.diagnostics import LONGEST_KEY, KeyPath, ScenarioError, path_text, shortened
-from tessbed.scenarios.format.job_parser import Judged, job_of, written_at
+from tessbed.scenarios.format.job_parser import Judged, job_of
 from tessbed.scenarios.format.reader import Reader, describe_value
 from tessbed.scenarios.format.schema_keys import SCENARIO
 from tessbed.scenarios.format.toml_source import Source
@@ -96,12 +96,7 @@ def _device_error(reader: Reader, error: SpecError) -> None:
 
 def firmware_choice(reader: Reader, values: dict[str, Any]) -> FirmwareChoice:
     """What the image is to hold. Blames `holds` beside the keys that it replaces, and kernels that no operation has."""
-    written = written_at(reader, ("firmware",))
     given = {name: names for name, names in values.items() if names is not None}
-    for name in ("ops", "dtypes", "packet_versions"):
-        if name not in values and isinstance(written.get(name), list):
-            sound = [reader.sound(("firmware", name, index)) for index in range(len(written[name]))]
-            given[name] = list(compress(written[name], sound))
     listed = given.pop("holds", None)
     if listed is None:
         return FirmwareChoice(**{name: tuple(names) for name, names in given.items()})

@@ -12,7 +12,7 @@ DEVICE_FROM = 0x100
 
 
 @attrs.frozen
-class Refusal:
+class PacketRefusal:
     """Why a packet is refused. `on_device`: only a device, with its firmware image and its memory, can find it."""
 
     status: int
@@ -22,24 +22,24 @@ class Refusal:
 
 
 REFUSALS = (
-    Refusal(1, "size", "the bytes are fewer or more than a packet"),
-    Refusal(2, "magic", "the bytes are not a packet"),
-    Refusal(3, "version", "the packet's version is not one that this reader knows"),
-    Refusal(4, "crc", "the checksum does not match the bytes"),
-    Refusal(5, "range", "a field holds a value outside its limits"),
-    Refusal(6, "noncanonical", "a field that must be zero here is not"),
-    Refusal(7, "geometry", "fields contradict each other"),
-    Refusal(8, "alignment", "an address is not a multiple of what its port needs"),
-    Refusal(9, "overlap", "the spans of input and output intersect"),
-    Refusal(10, "unbound", "an address is still zero"),
-    Refusal(
+    PacketRefusal(1, "size", "the bytes are fewer or more than a packet"),
+    PacketRefusal(2, "magic", "the bytes are not a packet"),
+    PacketRefusal(3, "version", "the packet's version is not one that this reader knows"),
+    PacketRefusal(4, "crc", "the checksum does not match the bytes"),
+    PacketRefusal(5, "range", "a field holds a value outside its limits"),
+    PacketRefusal(6, "noncanonical", "a field that must be zero here is not"),
+    PacketRefusal(7, "geometry", "fields contradict each other"),
+    PacketRefusal(8, "alignment", "an address is not a multiple of what its port needs"),
+    PacketRefusal(9, "overlap", "the spans of input and output intersect"),
+    PacketRefusal(10, "unbound", "an address is still zero"),
+    PacketRefusal(
         11,
         "capability",
         "the firmware image lacks the operation, its scalar type or tile format, or the packet version",
         on_device=True,
     ),
-    Refusal(12, "unmapped", "a span is not mapped into the device's window", on_device=True),
-    Refusal(13, "read_only", "the output's span may not be written", on_device=True),
+    PacketRefusal(12, "unmapped", "a span is not mapped into the device's window", on_device=True),
+    PacketRefusal(13, "read_only", "the output's span may not be written", on_device=True),
 )
 REFUSAL_BY_CODE = {refusal.code: refusal for refusal in REFUSALS}
 REFUSAL_BY_STATUS = {refusal.status: refusal for refusal in REFUSALS}

@@ -32,7 +32,7 @@ def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> S
             continue
         place = option_place("--set", key)
         try:
-            _set(values, written, key.strip().split("."), value_of(text), (when, place))
+            _set(values, written, key.strip().split("."), override_value(text), (when, place))
         except LookupError as error:
             problems.append(Problem(place, str(error.args[0])))
     if seed is not None:
@@ -52,7 +52,7 @@ def _set(values: Any, written: dict[KeyPath, Written], steps: Sequence[str], val
         _put(values, written, path, value, now)
 
 
-def value_of(text: str) -> Any:
+def override_value(text: str) -> Any:
     """The TOML value of a setting, or the text itself where it is none."""
     try:
         parsed = {} if deep_key(text) else tomllib.loads(f"value = {text}")

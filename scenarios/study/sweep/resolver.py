@@ -13,7 +13,7 @@ import attrs
 from tessbed import __version__
 from tessbed.scenarios.format.diagnostics import ScenarioError, option_place
 from tessbed.scenarios.format.loader import compose
-from tessbed.scenarios.format.overrides import apply, value_of
+from tessbed.scenarios.format.overrides import apply, override_value
 from tessbed.scenarios.format.toml_source import Source
 from tessbed.scenarios.library import read_source
 from tessbed.scenarios.model import Scenario, to_values
@@ -141,7 +141,7 @@ def _evolved(part: Any, nested: dict[str, Any]) -> Any:
     return attrs.evolve(part, **values) if values else part
 
 
-_value = lru_cache(maxsize=4096)(value_of)
+_value = lru_cache(maxsize=4096)(override_value)
 
 
 def scenario_digest(scenario: Scenario) -> str:

@@ -17,7 +17,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = tuple(ROOT / name for name in ("README.md", "docs/tour.md", "docs/runtime.md", "docs/command-line.md"))
+PAGES = tuple(
+    ROOT / name
+    for name in ("README.md", "docs/tour.md", "docs/runtime.md", "docs/command-line.md", "docs/add-an-operation.md")
+)
 BLOCK = re.compile(r"^```(python|console|text|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 # Commands that set something up first: here they stand for what remains when all is set up.

@@ -1,5 +1,6 @@
 """Every example of the documentation runs, and every output that it quotes is the real one."""
 
+import ast
 import re
 
 import pytest
@@ -51,6 +52,33 @@ def test_every_verb_is_listed_with_a_page_that_speaks_of_it():
     assert sorted(pages) == sorted(VERBS)
     texts = {verb: [(ROOT / "docs" / target).read_text() for target, _ in links] for verb, links in pages.items()}
     assert [verb for verb in VERBS if not any(re.search(rf"tessbed {verb}\b", text) for text in texts[verb])] == []
+
+
+def test_the_diff_of_a_new_operation_names_every_table():
+    """The diff adds to tables that exist in the files it names, and to all that the executed example fills."""
+    text = (ROOT / "docs/add-an-operation.md").read_text()
+    diff = re.search(r"^```diff\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
+    named = re.findall(r"^\+\+\+ b/(\S+)\n@@ (\w+) @@\n\+", diff, re.MULTILINE)
+    missing = [at for at in named if not re.search(rf"^{at[1]}: .*=", (ROOT / at[0]).read_text(), re.MULTILINE)]
+    assert missing == []
+    assert len(named) == 1 + len(re.findall(r"^    \([a-z_A-Z.]+, \"inverts?\", ", text, re.MULTILINE))
+
+
+def test_the_tree_of_packages_is_the_real_one():
+    """CONTRIBUTING shows every package in its folder, with the first line of its docstring."""
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    tree = re.search(r"^```text\n(kernels/.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
+    shown = " ".join(tree.split())
+    tops = ("kernels", "sim", "firmware_models", "runtime", "scenarios", "tessbed")
+    assert shown == " ".join(words for top in tops for words in _packages(ROOT / top))
+
+
+def _packages(folder):
+    first = ast.get_docstring(ast.parse((folder / "__init__.py").read_text())).splitlines()[0]
+    yield " ".join(f"{folder.name}/ {first}".split())
+    for inner in sorted(folder.iterdir()):
+        if not inner.is_symlink() and (inner / "__init__.py").is_file():
+            yield from _packages(inner)
 
 
 def _resolves(page, target, anchor):

@@ -110,6 +110,11 @@ STRANGERS = {
     "read-only folder": ("packets", lambda p: p.chmod(0o555), "holds packets, which is read-only"),
     "edited record": ("run.json", edited_record, "holds run.json, which was changed since the run"),
     "listed in the record": ("run.json", listed, "holds run.json, which was changed since the run"),
+    "record of another form": (
+        "run.json",
+        lambda p: p.write_text(json.dumps(json.loads(p.read_text()), indent=4) + "\n"),
+        "holds run.json, which was changed since the run",
+    ),
     "no record": ("run.json", Path.unlink, "holds events.jsonl, which is not a file of a run"),
     "record is a link": ("run.json", replaced_by_link, "holds events.jsonl, which is not a file of a run"),
     "record is no JSON": ("run.json", lambda p: p.write_text("{"), "holds run.json, which is not a record of a run"),

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -129,6 +129,8 @@ def test_the_current_folder_and_one_without_room_beside_it(tmp_path, monkeypatch
     inode = target.stat().st_ino
     monkeypatch.chdir(target)
     (tmp_path / "parent").chmod(0o555)
+    with closing(OutputFolder.open(Path("."), lambda path: None)) as folder:
+        assert folder.new.parent == target
     for name in (EARLIER, LATER):
         RunFolder.open(Path(".")).write(runs[name], 1)
         assert target.stat().st_ino == inode
@@ -136,6 +138,15 @@ def test_the_current_folder_and_one_without_room_beside_it(tmp_path, monkeypatch
     RunFolder.open(tmp_path / "later").write(runs[LATER], 1)
     assert names(target) == names(tmp_path / "later")
     (tmp_path / "parent").chmod(0o755)
+
+
+@pytest.mark.skipif(not os.path.ismount("/dev/shm"), reason="wants a disk that ends at a known folder")
+def test_a_target_on_another_disk_than_its_parent() -> None:
+    """What is written stands in it: renames do not cross disks."""
+    with closing(OutputFolder.open(Path("/dev/shm"), lambda path: None)) as folder:
+        assert folder.new.parent == Path("/dev/shm")
+        assert folder.new.is_dir()
+    assert not folder.new.exists()
 
 
 def test_a_swap_that_can_not_be_undone_deletes_nothing(tmp_path, monkeypatch) -> None:

@@ -433,6 +433,7 @@ def test_a_locked_file_is_said_and_ctrl_c_ends_the_wait(tmp_path) -> None:
         process = subprocess.Popen([*line, "--db", "r"], stderr=subprocess.PIPE, text=True, cwd=tmp_path)
         said = process.stderr.readline()
         assert said == "another program holds r: waiting for it, 30 s at most\n"
+        time.sleep(0.3)  # it sleeps, too, and is not in the middle of printing
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
         assert process.communicate(timeout=20)[1] == "interrupted\n"

@@ -163,6 +163,26 @@ def test_the_form_of_a_row(form, good, path) -> None:
     assert store.damaged == (not good)
 
 
+TEXTS = {  # what no `json.dumps` of a row makes
+    "cut off": "{oops",
+    "deep": "[" * 200_000,
+    "a surrogate": '{"error": "\\ud800"}',
+    "a surrogate for a name": json.dumps({**ROW, "jobs": {"\ud800": 7}}),
+    "not a number": json.dumps(ROW).replace("7", "NaN"),
+    "a long number": json.dumps(ROW).replace("7", "7" * 5000),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_text_that_is_no_row_though_its_digest_is_right(text, path) -> None:
+    """Not even a forged row with its own digest ends in anything but a new computation."""
+    kept(path, [])
+    with sqlite3.connect(path) as base:
+        base.execute("insert into results values ('k', '1', ?, ?)", [text, digest("k", "1", text)])
+    store = Store(path, "1")
+    assert (store.known(["k"]), store.damaged) == ({}, 1)
+
+
 def altered(text: str) -> list[str | bytes | int | float | None]:
     """What a column may be changed to."""
     return [

@@ -1,6 +1,7 @@
 """Work that kills its process, or fails: what a farm must survive. In a module that a process can import."""
 
 import os
+import time
 from pathlib import Path
 
 from tessbed.scenarios.study.sweep.point import Batch, Result, run_batch
@@ -23,6 +24,13 @@ def wrong(batch: Batch) -> list[Result]:
     with (Path(os.environ[FOLDER]) / "asked").open("a") as file:
         file.write(" ".join(f"{device.workers},{device.slots}" for _, device in batch.points) + "\n")
     raise LookupError("a bug")
+
+
+def endless(batch: Batch) -> list[Result]:
+    """Ends with the first point, and not with another."""
+    if batch.points[0][0] != "0":
+        time.sleep(250)
+    return [(key, {"error": "quick"}) for key, _ in batch.points]
 
 
 def _deadly(batch: Batch, *, forever: bool) -> list[Result]:

@@ -310,7 +310,7 @@ def test_a_killed_sweep_resumes_to_the_identical_table(tmp_path) -> None:
 
 
 def test_slow_points_go_one_by_one_to_every_process() -> None:
-    """Each is handed over alone, and two are under way all the time, though they are only a dozen."""
+    """Each is handed over alone, and two are under way all the time, though they are few."""
     under_way, most, sizes = 0, 0, []
     lock = threading.Lock()
 
@@ -324,10 +324,10 @@ def test_slow_points_go_one_by_one_to_every_process() -> None:
             under_way -= 1
         return [(key, {"error": "slow"}) for key, _ in batch.points]
 
-    batch = point.Batch(None, "exact", tuple((str(n), None) for n in range(12)))
+    batch = point.Batch(None, "exact", tuple((str(n), None) for n in range(24)))
     for results in BatchRunner(lambda: ThreadPoolExecutor(2), 4, work=slow).run([batch]):
         sizes.append(len(results))
-    assert (most, sizes) == (2, [1] * 12)
+    assert (most, sizes) == (2, [1] * 24)
 
 
 def test_quick_points_go_together() -> None:
@@ -371,6 +371,21 @@ def test_an_interrupt_keeps_what_the_processes_have_done(tmp_path) -> None:
         with pytest.raises(KeyboardInterrupt):
             run_sweep(planned, store, farm, stop)
         assert store.count(planned.keys) >= 2
+
+
+def test_an_interrupt_ends_the_processes() -> None:
+    """They would work on for minutes; and a Ctrl-C that reaches them, too, is left to the sweep."""
+    hired = parse_executor("processes", 2)
+    pool = hired.hire()
+    assert pool.submit(signal.getsignal, signal.SIGINT).result() == signal.SIG_IGN
+    batch = point.Batch(None, "exact", tuple((str(n), None) for n in range(3)))
+    found = BatchRunner(lambda: pool, 4, work=deadly.endless).run([batch])
+    assert next(found) == [("0", {"error": "quick"})]
+    processes = list(pool._processes.values())
+    found.close()
+    for process in processes:
+        process.join(20)
+        assert process.exitcode == -signal.SIGTERM
 
 
 SLOW = """\

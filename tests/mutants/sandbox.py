@@ -101,7 +101,10 @@ class Sandbox:
         """Build the extension of a C source, which lies beside it; returns what went wrong, if something did."""
         for so in source.parent.glob("*.so"):
             so.unlink()
-        done = self._python("-c", BUILD, "build_ext", "--inplace")
+        try:
+            done = self._python("-c", BUILD, "build_ext", "--inplace")
+        except subprocess.TimeoutExpired:
+            return f"no end within {self.timeout_s:.0f} s"
         return "" if any(source.parent.glob("*.so")) else last_line(done.stdout + done.stderr)
 
     def _python(self, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """The names of the room on first use: importing one of its modules loads nothing else."""
+    """The names of the package on first use: importing one of its modules loads nothing else."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

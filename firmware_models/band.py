@@ -1,7 +1,7 @@
 """Bands: what fits a worker's scratch at once, and where its drain goes.
 
 A band is gathered, packed into a slot, and drained from there. Its budget splits the scratch into a gather area and
-slots; its drain footprint tells whether it may share a write granule with another drain.
+slots; its drain footprint says whether it may share a write granule with another drain.
 Source: Tess document, "Execution and ownership"; docs/simulation.md, "Rules".
 """
 

@@ -49,7 +49,7 @@ def _nonunit(extents: Sequence[int], strides: Sequence[int]) -> list[int]:
 def build_descriptors(
     address: int, scratch: int, extents: Sequence[int], strides: Sequence[int], run_bytes: int, limit: int
 ) -> DescriptorBuilder:
-    """Covers the box at `address` (a dense copy of it stands at `scratch`); `limit` is the largest field value."""
+    """Covers the box at `address` (a dense copy of it is at `scratch`); `limit` is the largest field value."""
     axes = _nonunit(extents, strides)
     dense, total = _dense(extents, axes, run_bytes)
     while axes and strides[axes[0]] == run_bytes:

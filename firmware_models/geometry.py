@@ -38,7 +38,7 @@ class TileAxis:
 
 @attrs.frozen
 class Tile:
-    """One tile: its first elements and extents in C, D, H, W order, and where it stands on both sides (bytes)."""
+    """One tile: its first elements and extents in C, D, H, W order, and where it is on both sides (bytes)."""
 
     first: tuple[int, ...]
     extents: tuple[int, ...]
@@ -176,7 +176,7 @@ class PacketGeometry:
         )
 
     def tiled_offset(self, volume: int, index: Sequence[int], extents: Sequence[int]) -> int:
-        """Where the tile of these extents with this C, D, H, W index stands in the tiled bytes."""
+        """Where the tile of these extents with this C, D, H, W index is in the tiled bytes."""
         offset = volume * self.span_bytes()
         for number, position in enumerate(index):
             if position:

@@ -1,6 +1,6 @@
 """Kernel handles: the kernel of an operation and dtype is loaded at its first job, and stays.
 
-There is one body for each direction; a handle stands for what a device keeps of it, apart for each operation and dtype.
+There is one body for each direction; a handle represents what a device keeps of it, apart for each operation and dtype.
 """
 
 from collections.abc import Callable, Mapping

@@ -106,7 +106,7 @@ def _outline(wanted: _OutlineKey) -> Outline:
 
 @attrs.frozen(eq=False)
 class _Part:
-    """A band of a work item that stands somewhere: equal work items at equal places in a page share it."""
+    """A band of a work item at some address: equal work items at equal places in a page share it."""
 
     template: BandTemplate
     shape: BandShape
@@ -181,7 +181,7 @@ class _Draft:
         return _Part(template, BandShape(groups, template.band.ticks, False, chain))
 
     def _count(self, kind: str, descriptor: Descriptor, ahead: int) -> Counts:
-        """What a descriptor touches that stands `ahead` of where it was made."""
+        """What a descriptor touches that is `ahead` of where it was made."""
         address, _, rows, row_bytes, pitch, scratch_pitch = descriptor
         shape = ((address + ahead) % PAGE_BYTES, rows, row_bytes, pitch)
         known = self._counted.get((kind, shape, scratch_pitch))

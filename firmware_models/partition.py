@@ -34,7 +34,7 @@ class Level:
 def cut_bytes(
     total: int, base: int, granule: int, workers: int, starts_near: Callable[[int], Iterable[int]]
 ) -> list[int]:
-    """`workers` + 1 byte offsets; each inner one is granule aligned when the output stands at address `base`.
+    """`workers` + 1 byte offsets; each inner one is granule aligned when the output is at address `base`.
 
     `starts_near` gives tile starts around an offset, nearest first; one that is aligned and within a sixteenth of a
     share is preferred, so that most workers own whole tiles.

@@ -20,7 +20,7 @@ C, D, H, W = range(4)
 
 @attrs.frozen
 class Lanes:
-    """A (c, d, h, w) box of gathered scalars: where byte lane i of its first scalar stands, and the strides in scratch.
+    """A (c, d, h, w) box of gathered scalars: where byte lane i of its first scalar is, and the strides in scratch.
 
     `blocked` boxes step a block of 16 channels at a time: their strides are (block, d, h, w) and `skip` is the lane of
     the first channel in its block.

@@ -41,7 +41,7 @@ class HasFootprint(Protocol):
 
     @property
     def footprint(self) -> Any:
-        """It tells whether it `meets` another."""
+        """It says whether it `meets` another."""
 
 
 P = TypeVar("P", bound=HasFootprint)

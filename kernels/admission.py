@@ -1,6 +1,6 @@
 """Admission: the checks shared by all operations; each refusal has a stable code, a place and a remedy.
 
-The order is fixed (ports, shapes, dtypes, layouts, strides, and spans in `planning`): a request with several mistakes
+The order is fixed (ports, shapes, dtypes, layouts, strides, and spans in `planning`): a request with several errors
 is always refused for the same one. Source: the "Contract" sections of the three documents.
 """
 

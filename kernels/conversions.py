@@ -1,7 +1,7 @@
 """Conversions: what happens to one scalar between the tiled and the linear side, by name.
 
 An operation's row names the conversion of each of its pairs of scalar types; nobody infers one from widths, names or
-directions. What moves the values stands in one table of each room, keyed by these names: the numpy and the native rows
+directions. What moves the values is in one table of each package, keyed by these names: the numpy and the native rows
 of the A65, the vector steps of the firmware, the costs of both, and the oracle, which has names of its own. A name that
 a table does not hold is refused there, by `look_up`.
 """

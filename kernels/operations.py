@@ -4,7 +4,7 @@ Packet codes and rules, admission, scenario keys, documentation, the array funct
 table. A row says in which direction an operation goes, which pairs of scalar types it has and the conversion of each,
 which tile formats, and which parameters; nothing of that is asked of an operation's name, or inferred from widths. What
 an operation has to say beyond a row (how its parameters are judged) is a function in `kernels.ops.parameters`; what
-moves the values is an entry for the conversion in the tables of the rooms (`kernels.conversions`).
+moves the values is an entry for the conversion in the tables of the packages (`kernels.conversions`).
 Source: the "Contract" sections of the three documents.
 """
 
@@ -212,7 +212,7 @@ def operation(name: str) -> Operation:
 def registered(row: Operation) -> Iterator[Operation]:
     """Adds a row for the time of a `with`; ContractError for one that the table can not hold.
 
-    Entries for its conversions belong into the tables of the rooms, which are plain dicts.
+    Entries for its conversions belong into the tables of the packages, which are plain dicts.
     """
     _check(row)
     OPERATIONS[row.name] = row

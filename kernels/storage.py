@@ -1,6 +1,6 @@
 """Storage that a caller passes for one call, and the checks that precede the first write.
 
-A view is a C-contiguous array, any object with a contiguous buffer, or a HostBuffer; None stands for the storage of
+A view is a C-contiguous array, any object with a contiguous buffer, or a HostBuffer; None represents the storage of
 an empty tensor only. Capacity beyond the plan's required bytes is never touched, so it may belong to somebody else:
 only the required spans are compared for overlap. Source: DetessCast document, "Memory and lifecycle".
 """

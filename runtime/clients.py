@@ -1,7 +1,7 @@
 """Clients: processes that share the devices, each with its own queue and buffers, which may end abruptly.
 
 When a process ends, its waiting jobs are cancelled and its handles are closed. What a device still works on is not:
-those buffers stay on loan until the job has retired or a reset is confirmed, as they would in a kernel driver.
+those buffers stay held until the job has retired or a reset is confirmed, as they would in a kernel driver.
 """
 
 from collections.abc import Sequence

@@ -107,7 +107,7 @@ def submit(
 
 
 def run_result(job: Job, output: Bytes) -> BackendRun:
-    """What came of a job that has been waited for, in vain or not."""
+    """The result of a job that has been waited for, in vain or not."""
     result = job.result()
     return BackendRun(output, result.device_ticks, result=result, job=job)
 

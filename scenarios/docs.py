@@ -1,6 +1,6 @@
 """What docs/scenario.md and docs/study.md show, renewed by `python -m tessbed.scenarios.docs`, and the JSON schema.
 
-A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. A console block shows what its command
+A table is between `<!-- table: NAME -->` and `<!-- end of table -->`. A console block shows what its command
 really prints; the scenario files that it names are the TOML blocks that begin with `# file: NAME`. The rest is written
 by hand.
 """

@@ -24,7 +24,7 @@ EVERYTHING = frozenset(["op", "dtype", "shape", "span"])
 def mistakes(source: InputSource, plan: Plan | None, known: frozenset[str] = EVERYTHING) -> list[str]:
     """What is wrong with the input file, in words. Reads no more of it than its header.
 
-    Of a job with mistakes of its own only what is `known` of the plan is compared: op, dtype, shape, span.
+    Of a job with errors of its own only what is `known` of the plan is compared: op, dtype, shape, span.
     """
     if source.path is None:
         return []

@@ -14,7 +14,7 @@ __all__ = ["catalogue", "find", "load", "read_source", "read_text"]
 
 
 def load(name: str, settings: Sequence[str] = (), seed: int | None = None, *, to_run: bool = True) -> Scenario:
-    """The scenario of a path or catalogue name, with overrides. Raises ScenarioError with every mistake at once.
+    """The scenario of a path or catalogue name, with overrides. Raises ScenarioError with every error at once.
 
     Input files are relative to the scenario file; to the folder that we run in, where it comes from standard input.
     What only a run needs is asked for only where the scenario is `to_run`, as `compose` says.

@@ -74,7 +74,7 @@ class JobOutcome:
 
 @attrs.frozen
 class ScenarioRun:
-    """A scenario and what came of it. `notices` counts the oddities that the runtime saw, by kind.
+    """A scenario and the result of it. `notices` counts the oddities that the runtime saw, by kind.
 
     `engine` is what timed the EV74 jobs, `instead` why it is not the one that was asked for.
     """

@@ -97,7 +97,7 @@ def _device_counts(stats: JobStats | None, parts: dict[str, int]) -> dict[str, A
 
 
 def _timing(stats: JobStats) -> dict[str, Any]:
-    """Who was busy and who waited, ticks from the launch; a digest stands for the times of all its transfers."""
+    """Who was busy and who waited, ticks from the launch; a digest represents the times of all its transfers."""
     return {
         "workers": [attrs.asdict(worker) for worker in stats.workers],
         "pools": [attrs.asdict(pool) for pool in stats.pools],

@@ -11,7 +11,7 @@ def catalogue() -> dict[str, Path]:
 
 
 def drills() -> dict[str, Path]:
-    """The drills that ship with the package, likewise."""
+    """The failure cases that ship with the package, likewise."""
     return _files(HERE / "verification" / "failure_cases" / "shipped")
 
 

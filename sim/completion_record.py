@@ -18,7 +18,7 @@ RECORD_BYTES = 64
 
 @attrs.frozen
 class RecordField:
-    """One field: where it stands, what it means, and what it must hold, None where that is the job's.
+    """One field: where it is, what it means, and what it must hold, None where that is the job's.
 
     The packet's `Field` is the same for packets; a field's offset is written down and checked against the running sum.
     """

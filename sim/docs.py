@@ -1,6 +1,6 @@
 """The tables of docs/simulation.md: `python -m tessbed.sim.docs [FILE]` renews them from the code in place.
 
-A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`; everything else is written by hand.
+A table is between `<!-- table: NAME -->` and `<!-- end of table -->`; everything else is written by hand.
 """
 
 import re

@@ -42,7 +42,7 @@ class DeviceFault(Exception):
 
 
 class SpecError(ValueError):
-    """Device parameters that cannot be; `problems` holds (path of keys, message) for every mistake at once."""
+    """Device parameters that cannot be; `problems` holds (path of keys, message) for every error at once."""
 
     def __init__(self, problems: Sequence[tuple[tuple[str, ...], str]]) -> None:
         super().__init__(problems)

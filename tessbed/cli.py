@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: "Sequence[str] | None" = None) -> "NoReturn":
-    """The console script: runs one verb and leaves with its exit code."""
+    """The console script: runs one command and leaves with its exit code."""
     from tessbed.commands import interrupts
 
     restore = interrupts.leave_at_once()

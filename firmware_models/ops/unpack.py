@@ -44,7 +44,7 @@ class Cut(NamedTuple):
     """A range of one axis, C, D, H or W or None for an outer one: its linear offset, and the slices before it.
 
     `tile` and `extent` are those of the tile in which it begins. Where `alike` is equal, it lies in its tiles alike.
-    Where its tiles are `uneven`, their distance depends on where they stand along the other axes.
+    Where its tiles are `uneven`, their distance depends on where they are along the other axes.
     """
 
     mapped: int | None

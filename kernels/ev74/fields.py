@@ -38,7 +38,7 @@ ENUMERATIONS: dict[str, Mapping[int, str]] = {
 
 @attrs.frozen
 class Field:
-    """One packet field: where it stands, what it means, and the values that a valid packet may hold.
+    """One packet field: where it is, what it means, and the values that a valid packet may hold.
 
     `since_minor` is the first minor version that knows the field: in packets of an older one it is zero.
     `unit` is "elements", "bytes", "hex" (a pattern or an address) or "" (a plain number); `enum` a key of ENUMERATIONS.

@@ -1,7 +1,7 @@
 """Control blocks: the page that holds a job's packet and the page that takes its completion record.
 
 Blocks are pooled, because mapping pages for every job would cost more than the job. A pooled block is the classic
-buffer reused too early: it goes back to the pool only when its job lets go of it, and its record is made invalid
+buffer reused too early: it goes back to the pool only when its job releases it, and its record is made invalid
 before the next submission, so an old record can not pass for a new one.
 """
 

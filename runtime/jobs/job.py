@@ -83,7 +83,7 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """True when waiting is no use: the job is final, or lost, with its buffers on loan until that is proved."""
+        """True when waiting is no use: the job is final, or lost, with its buffers still held until that is proved."""
         return self._state in FINAL or (self.lost_tick is not None and self._state is not State.LOST)
 
     @property

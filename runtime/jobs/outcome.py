@@ -21,7 +21,7 @@ def status_name(status: int) -> str:
 
 
 def field_name(record: Record) -> str:
-    """The packet field that a refusal blames, "" where no field is at fault."""
+    """The packet field that a refusal reports, "" where no field is at fault."""
     return _FIELD_AT.get(record.completion.field, "") if record.completion.status in REFUSAL_BY_STATUS else ""
 
 

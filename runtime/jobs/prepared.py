@@ -25,7 +25,7 @@ class PreparedJob:
         self.users[holder] += 1
 
     def drop(self, holder: str) -> None:
-        """A job lets go of it. Raises LifetimeError where it did not hold it."""
+        """A job releases it. Raises LifetimeError where it did not hold it."""
         if self.users[holder] < 1:
             raise LifetimeError(f"prepared metadata: {holder} drops a reference that it does not have")
         self.users[holder] -= 1

@@ -1,6 +1,6 @@
 """Admission errors: submits a job to the kernels' admission and reports each refusal at the key that caused it.
 
-Admission stops at the first mistake, in a fixed order. To tell an author all of them at once, the mistake is mended
+Admission stops at the first error, in a fixed order. To report all of them at once, the error is replaced
 with a value that is right for certain and the job is put forward again. A mended geometry never becomes a plan.
 """
 
@@ -37,7 +37,7 @@ Mistake = tuple[KeyPath, str]
 
 @attrs.frozen
 class Admitted:
-    """What became of a geometry: its plan, or every mistake and the plan of what is right about it, if there is one."""
+    """The result of a geometry: its plan, or every error and the plan of what is right about it, if there is one."""
 
     plan: Plan | None
     mistakes: tuple[Mistake, ...]
@@ -45,7 +45,7 @@ class Admitted:
 
 
 def admit(geometry: Geometry) -> Admitted:
-    """Put the geometry before admission; a mistake is (path of keys inside the job, text with admission's code)."""
+    """Put the geometry before admission; an error is (path of keys inside the job, text with admission's code)."""
     mistakes: list[Mistake] = []
     trial: Geometry | None = geometry
     while trial is not None and len(mistakes) < MAX_MISTAKES:
@@ -124,7 +124,7 @@ def _tiled_path(steps: KeyPath, geometry: Geometry) -> KeyPath:
 
 
 def _with_placeholder(geometry: Geometry, error: ContractError) -> Geometry | None:
-    """The geometry with the mistake replaced by something admitted, or None where that would invent new mistakes."""
+    """The geometry with the error replaced by something admitted, or None where that would invent new errors."""
     substitute = SUBSTITUTES.get(error.code)
     return substitute(geometry, key_path(error.where, geometry)) if substitute else None
 

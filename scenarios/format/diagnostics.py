@@ -18,7 +18,7 @@ CODES = {
     "unreadable": "a file that can not be read, or is not text",
     "usage": "an option or an argument is wrong",
 }
-"""The codes of mistakes that admission does not name; its own are those of `ContractError`."""
+"""The codes of errors that admission does not name; its own are those of `ContractError`."""
 
 
 LONGEST_TEXT = 1000
@@ -26,7 +26,7 @@ LONGEST_TEXT = 1000
 LONGEST_KEY = 80
 """Characters of a key where a message names it."""
 MOST_LINES = 100
-"""So many mistakes are reported one by one, and the others as a number."""
+"""So many errors are reported one by one, and the others as a number."""
 
 
 def shortened(text: str, limit: int) -> str:
@@ -60,7 +60,7 @@ class Location:
 
 @attrs.frozen
 class Problem:
-    """One mistake: its place, and one line that says what was got, what was wanted, and the nearest right thing.
+    """One error: its place, and one line that says what was got, what was wanted, and the nearest right thing.
 
     The code is a stable word for programs: that of the refusal where admission refuses, else one of CODES.
     """
@@ -74,7 +74,7 @@ class Problem:
 
 
 class ScenarioError(ValueError):
-    """A scenario that can not be run as written; `problems` holds every mistake found, in the order of the file."""
+    """A scenario that can not be run as written; `problems` holds every error found, in the order of the file."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.place.order))
@@ -82,7 +82,7 @@ class ScenarioError(ValueError):
 
 
 def first_lines(mistakes: Sequence[object]) -> list[str]:
-    """The mistakes as text, a line each: the first hundred, and how many there are beside."""
+    """The errors as text, a line each: the first hundred, and how many there are beside."""
     lines = [str(mistake) for mistake in mistakes[:MOST_LINES]]
     left = len(mistakes) - len(lines)
     return [*lines, f"... and {left:,} more mistake{'s' * (left != 1)}"] if left else lines

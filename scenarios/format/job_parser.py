@@ -1,6 +1,6 @@
 """Job parser: from the values of one [[jobs]] table to an admitted Job; checks the combination of its keys.
 
-A mistake in one key does not hide those in others: what was blamed already is replaced by something harmless, and the
+An error in one key does not hide those in others: what was reported already is replaced by something harmless, and the
 rest goes before admission all the same.
 """
 
@@ -49,7 +49,7 @@ class Judged:
 def job_of(
     reader: Reader, path: KeyPath, values: dict[str, Any], device: DeviceSpec, folder: Path, *, to_run: bool = True
 ) -> Judged | None:
-    """The job whose keys stand at `path`, or what is known of one that was blamed; a job `to_run` needs its input."""
+    """The job whose keys are at `path`, or what is known of one with errors; a job `to_run` needs its input."""
     if path in reader.invalid:
         return None
     guesses = _guesses(reader, path, values)
@@ -131,7 +131,7 @@ GUESSED = {"op": op_names, "dtype": all_dtypes, "to": targets, "backend": lambda
 
 
 def _guesses(reader: Reader, path: KeyPath, values: dict[str, Any]) -> dict[str, str]:
-    """The names that were probably meant for those that are misspelt, which are blamed already."""
+    """The names that were probably meant for those that are misspelt, which are reported already."""
     written = written_at(reader, path)
     found = {}
     for name, names in GUESSED.items():
@@ -153,7 +153,7 @@ def written_at(reader: Reader, path: KeyPath) -> dict[str, Any]:
 
 
 def _together(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
-    """Blame keys that contradict or miss each other."""
+    """Report keys that contradict or miss each other."""
     _one_layout(reader, path, values)
     _fitting_the_op(reader, path, values)
     given = values.get("input")
@@ -166,7 +166,7 @@ def _together(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
 
 
 def _nowhere_to_be(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
-    """Blame what only EV74 knows, on a job that it does not run: such a setting is never met."""
+    """Report what only EV74 knows, on a job that it does not run: such a setting is never met."""
     if values.get("backend") == "a65":
         for keys, value in _on_ev74_only(values):
             text = f"got {value} on a job that only a65 runs, wanted no such key, or backend ev74 or both"
@@ -185,7 +185,7 @@ def _on_ev74_only(values: dict[str, Any]) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _never_striking(reader: Reader, path: KeyPath, values: dict[str, Any], empty: bool, workers: int | None) -> None:
-    """Blame the faults that nothing can meet: those of an empty tensor, and of workers that the job does not have."""
+    """Report the faults that nothing can meet: those of an empty tensor, and of workers that the job does not have."""
     if empty:
         for keys, value in _on_ev74_only(values):
             if keys[0] in ("faults", "expect"):
@@ -248,9 +248,9 @@ def _error_at_key(reader: Reader, path: KeyPath, text: str) -> None:
 def _plan(
     reader: Reader, path: KeyPath, found: Admitted, known: frozenset[str], *, ev74: bool, to_run: bool
 ) -> Plan | None:
-    """The admitted plan; mistakes of what can be judged are blamed even where other keys of the job are wrong.
+    """The admitted plan; errors of what can be judged are reported even where other keys of the job are wrong.
 
-    Of a job with mistakes it is the plan of what is right about it, if there is one.
+    Of a job with errors it is the plan of what is right about it, if there is one.
     """
     mistakes = [
         (keys, text) for keys, text in found.mistakes if "op" in known or keys[0] in ("shape", "tiled", "linear")
@@ -266,7 +266,7 @@ def _plan(
 
 
 def _geometry(reader: Reader, path: KeyPath, values: dict[str, Any]) -> Geometry:
-    """What the job asks of admission, with something harmless in the place of what was blamed already."""
+    """What the job asks of admission, with something harmless in the place of what was reported already."""
     op = Op(values["op"]) if "op" in values else Op(_op_of(values))
     chosen = DType(values["dtype"]) if "dtype" in values else narrowest(op.inputs)
     shape = _shape(reader, path, values)

@@ -21,7 +21,7 @@ DEFAULT_PRESET = "ev74-4core"
 
 
 def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
-    """The scenario; input files are looked for in `folder`. Raises ScenarioError with every mistake.
+    """The scenario; input files are looked for in `folder`. Raises ScenarioError with every error.
 
     A scenario `to_run` needs its input files, a firmware that holds what its jobs ask for, and a window that holds
     their storage; whoever looks at its jobs and packets alone needs none of these.
@@ -126,7 +126,7 @@ def _kernels(reader: Reader, index: int, entry: dict[str, Any]) -> Iterator[tupl
 
 
 def _served(reader: Reader, device: DeviceSpec, firmware: FirmwareChoice, jobs: list[Judged]) -> None:
-    """Blame what the device and its firmware have not got for the jobs."""
+    """Report what the device and its firmware have not got for the jobs."""
     needs: dict[tuple[str, str], list[int]] = {}
     for job in jobs:
         for need in _needs(job):
@@ -153,7 +153,7 @@ def _needs(job: Judged) -> Iterator[tuple[str, str]]:
 
 
 def _held(reader: Reader, firmware: FirmwareChoice, key: str, need: str, indices: list[int]) -> None:
-    """Blame the firmware for what jobs need of it; the runtime would refuse them, there is no fallback."""
+    """Report the firmware for what jobs need of it; the runtime would refuse them, there is no fallback."""
     held = getattr(firmware, key)
     if held is None:
         return
@@ -166,7 +166,7 @@ def _held(reader: Reader, firmware: FirmwareChoice, key: str, need: str, indices
 
 
 def _fit(reader: Reader, device: DeviceSpec, jobs: list[Judged]) -> None:
-    """Blame the device's window where it does not hold every job; the job where the window is the preset's."""
+    """Report the device's window where it does not hold every job; the job where the window is the preset's."""
     found = too_small(device.memory, jobs)
     if found is None:
         return

@@ -1,7 +1,7 @@
 """Overrides: `--set key=value` and `--seed`, applied to a source before it is read.
 
 A key is a dotted path; a list takes an index, or `*` for every entry. A value is TOML, or else the text itself.
-The place of an overridden value is the option, so that a mistake in it is reported as `--set device.workers: ...`.
+The place of an overridden value is the option, so that an error in it is reported as `--set device.workers: ...`.
 """
 
 import tomllib

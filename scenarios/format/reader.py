@@ -51,7 +51,7 @@ class Reader:
         return path not in self.around and not any(path[:depth] in self.invalid for depth in range(len(path) + 1))
 
     def table(self, path: KeyPath, values: Any, keys: tuple[Key, ...]) -> dict[str, Any]:
-        """The table's values by key, defaults filled in; a key that is wrong or missing is blamed and left out.
+        """The table's values by key, defaults filled in; a key that is wrong or missing is reported and left out.
 
         A table inside stays, without those of its keys that are wrong.
         """
@@ -74,7 +74,7 @@ class Reader:
         return {name: value for name, value in found.items() if name in tables or self.sound((*path, name))}
 
     def _unknown_names(self, path: KeyPath, values: dict[str, Any], keys: tuple[Key, ...]) -> list[str]:
-        """Blame every unknown key; returns the absent keys that they were probably meant to be."""
+        """Report every unknown key; returns the absent keys that they were probably meant to be."""
         names = [key.name for key in keys]
         meant = []
         left = [name for name in names if name not in values]

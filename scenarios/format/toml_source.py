@@ -48,13 +48,13 @@ class Source:
     places: dict[KeyPath, Location]
 
     def place(self, path: KeyPath) -> Location:
-        """Where the value at `path` stands, or the nearest table around it that stands anywhere."""
+        """Where the value at `path` is, or the nearest table around it that has a location."""
         while path and path not in self.places:
             path = path[:-1]
         return self.places.get(path, Location(self.name, 1, 1))
 
     def key_place(self, path: KeyPath) -> Location:
-        """Where the key itself stands."""
+        """Where the key itself is."""
         return self.keys.get(path) or self.place(path)
 
 

@@ -29,7 +29,7 @@ Mesh = tuple[np.ndarray, ...]
 
 @dataclass(frozen=True)
 class Claim:
-    """`expected` must stand at `offsets`, there where `real`.
+    """`expected` must be at `offsets`, there where `real`.
 
     `anchor` is the index along each logical axis of the scalar that the byte belongs to or follows, `byte` counts
     from there; all arrays broadcast to the shape of `offsets`.
@@ -147,7 +147,7 @@ def _gaps(case: OracleCase, prefill: int) -> Iterator[Claim]:
 
 
 def _gaps_along(case: OracleCase, prefill: int, moving: list[int], span: int) -> Iterator[Claim]:
-    """The gaps between the steps of moving[0], for each index of the others; inner axes stand at their last index."""
+    """The gaps between the steps of moving[0], for each index of the others; inner axes are at their last index."""
     axis = moving[0]
     extents = (*(case.shape[other] for other in moving[1:]), case.shape[axis] - 1, case.strides[axis] - span)
     for mesh in _meshes(*extents):

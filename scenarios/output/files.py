@@ -32,7 +32,7 @@ WRITE_BITS = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def status(path: Path) -> os.stat_result | None:
-    """What stands at the path itself, links not followed; None where nothing does. Raises OSError."""
+    """What is at the path itself, links not followed; None where nothing is. Raises OSError."""
     try:
         return path.lstat()
     except FileNotFoundError:

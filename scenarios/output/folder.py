@@ -1,9 +1,9 @@
 """Output folder: a folder that is written beside its target and swapped in when it is complete.
 
-What is written meanwhile stands in a hidden folder beside the target, or in it where its parent can not be written to
+What is written meanwhile is in a hidden folder beside the target, or in it where its parent can not be written to
 or lies on another disk. The swap moves every entry of the target out and every new one in, by renames; where one
 fails, those before it are taken back. What was moved out is judged once more before anything moves in, so that no file
-is deleted that came while the work took its time. The target stays the same folder: a shell may stand in it.
+is deleted that came while the work took its time. The target stays the same folder: a shell may be in it.
 """
 
 import errno

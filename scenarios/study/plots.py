@@ -1,4 +1,4 @@
-"""Plots of studies, with matplotlib (the extra `plot`): each function draws the document of one verb.
+"""Plots of studies, with matplotlib (the extra `plot`): each function draws the document of one command.
 
 A picture is the same, byte for byte, for the same document and the same matplotlib.
 """
@@ -97,9 +97,9 @@ def curves(title: str, xlabel: str, values: Sequence[Any], legend: str, lines: d
 
 
 def course(reported: dict[str, Any], best: Iterable[tuple[int, int]]) -> Any:
-    """`search`: every trial, the `best` so far as (trial, ticks), and the scenario as it stands.
+    """`search`: every trial, the `best` so far as (trial, ticks), and the scenario as it is.
 
-    Ticks are shown from the best to somewhat above what the search began with; slower trials stand at the upper edge.
+    Ticks are shown from the best to somewhat above what the search began with; slower trials are at the upper edge.
     """
     figure, axes = _axes(reported["name"])
     steps, base = list(best), reported["as_it_stands_ticks"]

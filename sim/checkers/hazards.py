@@ -29,7 +29,7 @@ HAZARD_KINDS = {
 }
 MODES = ("raise", "report", "off")
 HAZARD_WORDS = 8
-"""So many races of a job are told one by one."""
+"""So many races of a job are reported one by one."""
 
 
 @attrs.frozen

@@ -52,7 +52,7 @@ class Launch:
         return sum(stream.wait_state.in_flight for (_, kind), stream in self.dma.streams.items() if kind == "read")
 
     def stop(self) -> None:
-        """Stop every core and the DMA where they stand, for good."""
+        """Stop every core and the DMA where they are, for good."""
         self.dma.halt()
         for process in self._cores:
             event_queue.abandon(process)

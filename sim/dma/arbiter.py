@@ -1,6 +1,6 @@
 """The arbiter: at the end of a tick it grants the requests that wait in the pools, one by one, by the rules of `dma`.
 
-It stands in SimPy's queue at the next tick that can have a grant. Where nothing in that queue can cause a request up to
+It is in SimPy's queue at the next tick that can have a grant. Where nothing in that queue can cause a request up to
 there, it goes on to that tick at once: it would find the same then. A grant says when a channel and a credit are back,
 so neither needs an event of its own. And that a transfer is done causes nothing where its worker waits for others,
 or for none; what it causes else comes `issue_ticks` later at the earliest.
@@ -104,7 +104,7 @@ class Arbiter:
         return event_queue.earliest_cause(self.env, self._causes_at, FOREVER)
 
     def _causes_at(self, tick: int, event: Any) -> int:
-        """When what stands in the queue at `tick` can cause a request, or decide an order of effects."""
+        """When what is in the queue at `tick` can cause a request, or decide an order of effects."""
         kind = type(event)
         if kind is ReadBatch:
             return event.causes_at

@@ -11,8 +11,8 @@ Rules (docs/simulation.md tells them at length):
 A transfer that faults keeps its ticks; it moves nothing from the faulting descriptor on.
 
 Three occasions of the clock serve a transfer: its completion at C, the tick at whose end it is granted (see `arbiter`),
-and for partial granules the ends of their segments. All stand in SimPy's queue; no process waits for any of them. Reads
-that are asked for together share their occasions where they can (see `group`).
+and for partial granules the ends of their segments. All are in SimPy's queue; no process waits for any of them. Reads
+that are requested together share their occasions where they can (see `group`).
 """
 
 from collections.abc import Callable, Mapping, Sequence

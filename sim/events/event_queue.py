@@ -16,7 +16,7 @@ launch up to millions of transfers. Hence these departures, all of them here:
 - Places. Inside a tick there are four, in order: the data effects and completions of transfers (SimPy's URGENT), then
   workers (NORMAL, which every event of SimPy's own has), then arbitration, which is the arbiter's alone, then the
   host's timeouts: what happens in the tick of a timeout is in time. SimPy knows the first two; the heap orders any.
-- Entries that are no events. A transfer, a read batch or an Alarm stands in the queue itself, again and again, with
+- Entries that are no events. A transfer, a read batch or an Alarm is in the queue itself, again and again, with
   other `callbacks` each time. `queue_entry` gives a class the `_ok` that `step` looks at.
 - Reserved sequences. `reserve_sequence` takes a number now for what is posted later: so an entry comes where it would
   have come had it been posted at once. A read batch keeps only its first copy in the queue, and so knows by `is_first`
@@ -32,9 +32,9 @@ launch up to millions of transfers. Hence these departures, all of them here:
    takes entries out, makes a heap of the rest.
 2. `tick` is never less than `_now`. SimPy does not check that: time would run backwards.
 3. No sequence is given twice, except that `post_again` reuses one whose own entry it has taken out.
-4. Whoever stands in the queue twice has its `callbacks` set again before the second time: `step` takes them away.
+4. Whoever is in the queue twice has its `callbacks` set again before the second time: `step` takes them away.
 
-None of these names is promised by SimPy: `check_version` refuses a version that nobody has tried. To admit another,
+None of these names is promised by SimPy: `check_version` refuses a version that nothing has tried. To admit another,
 read its `core.Environment.step` and `events.Process._resume`, run the suite, and change SIMPY and pyproject.toml.
 """
 
@@ -73,7 +73,7 @@ check_version(simpy.__version__)
 
 
 def queue_entry(kind: type[T]) -> type[T]:
-    """Make a class with `callbacks` one whose instances may stand in the queue; a decorator."""
+    """Make a class with `callbacks` one whose instances may be in the queue; a decorator."""
     kind._ok = True  # pyright: ignore[reportAttributeAccessIssue]
     return kind
 
@@ -81,7 +81,7 @@ def queue_entry(kind: type[T]) -> type[T]:
 @queue_entry
 @attrs.define(eq=False)
 class Alarm:
-    """The least that may stand in the queue: SimPy takes the `callbacks` away and calls each with the alarm itself."""
+    """The least that may be in the queue: SimPy takes the `callbacks` away and calls each with the alarm itself."""
 
     callbacks: Calls | None = None
 
@@ -132,7 +132,7 @@ def post_again(env: Environment, event: Any) -> None:
 
 
 def is_first(env: Environment, tick: int, turn: int) -> bool:
-    """Whether an effect of that tick and turn would come before all that stands in the queue."""
+    """Whether an effect of that tick and turn would come before all that is in the queue."""
     queue = env._queue
     if not queue:
         return True
@@ -141,9 +141,9 @@ def is_first(env: Environment, tick: int, turn: int) -> bool:
 
 
 def earliest_cause(env: Environment, causes_at: Callable[[int, Any], int], never: int) -> int:
-    """The least of `causes_at(tick, event)` over all that stands in the queue, `never` where nothing does.
+    """The least of `causes_at(tick, event)` over all that is in the queue, `never` where there is none.
 
-    `causes_at` must not be less than the `tick` at which the event stands: nothing causes what lies before it. So below
+    `causes_at` must not be less than the `tick` at which the event is: nothing causes what lies before it. So below
     an entry that causes something in its own tick the heap holds nothing earlier.
     """
     queue: list[Any] = env._queue

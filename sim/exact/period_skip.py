@@ -1,6 +1,6 @@
 """Period skipping: skip whole periods of a launch whose state repeats, exactly.
 
-What comes next depends on the state alone, with all ticks taken relative to now: where each worker stands in its block
+What comes next depends on the state alone, with all ticks taken relative to now: where each worker is in its block
 of bands, what it waits for, what is requested, when channels, credits and ports are free again. Where a state comes
 back while every worker is still in the run that it was in, everything between the two times comes again as well, later
 by the same number of ticks, until the first worker comes to the last round of its run. So all of that is counted at

@@ -18,7 +18,7 @@ NEVER: Due = (FOREVER, 0, 0, 0, 0)
 class PoolState:
     """The ticks at which channels are idle (`idle_at`) and credits come back (`flying`) are heaps.
 
-    Requests stand in `requests`, a heap, or where workers take turns in `queues`, by worker; never in both.
+    Requests are in `requests`, a heap, or where workers take turns in `queues`, by worker; never in both.
     """
 
     number: int

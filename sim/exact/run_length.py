@@ -32,7 +32,7 @@ def runs_of(bands: Iterable[int]) -> Iterator[BandRun]:
 
 
 def _longest_repeat(sequence: "array[int]", at: int) -> tuple[int, int]:
-    """The block from `at` on that covers most when repeated, and how often it stands there."""
+    """The block from `at` on that covers most when repeated, and how often it is there."""
     best = 0, 0
     end, following = min(len(sequence), at + 1 + LONGEST_BLOCK), at
     while True:

@@ -19,7 +19,7 @@ from tessbed.sim.transfer.movement import Movement
 MEMORY = -1
 EVERYTHING = (0, 1 << 62)
 Name = tuple[int, int, int]
-"""A strand's name: core or worker; 0 or 1 + the transfer's sequence; the half."""
+"""A thread's name: core or worker; 0 or 1 + the transfer's sequence; the half."""
 HOST: Name = (1 << 30, 0, 0)
 
 

@@ -23,7 +23,7 @@ class Pruned(Exception):
 
 @attrs.define(eq=False)
 class Fork:
-    """A state of the job: who could go on, who was let go, who is still to be tried; `asleep` need not be tried."""
+    """A state of the job: who could go on, who was released, who is still to be tried; `asleep` need not be tried."""
 
     enabled: dict[Name, ByteAccesses]
     chosen: Name

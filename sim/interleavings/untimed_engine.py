@@ -36,7 +36,7 @@ from tessbed.sim.transfer.memory import SCRATCH_FILL, DeviceMemory, MemoryProbe
 from tessbed.sim.transfer.movement import Movement, Place, locate
 
 Choose = Callable[[Sequence[Thread]], int]
-"""The index of the strand whose moment comes next, among those that can go on."""
+"""The index of the thread whose moment comes next, among those that can go on."""
 
 
 class TakenAction(NamedTuple):

@@ -2,7 +2,7 @@
 
 Time is integer ticks, one EV cycle each. No default was measured on silicon: `provenance` says where each
 comes from ("documented", "public", "inferred" or "guess"). A spec that breaks a limit cannot be made:
-the constructor raises SpecError with all the mistakes. docs/simulation.md prints this table.
+the constructor raises SpecError with all the errors. docs/simulation.md prints this table.
 """
 
 import tomllib

@@ -1,7 +1,7 @@
 """Limits: judge device parameters, field by field and together, and collect every error.
 
-The limits of a field stand in its attrs metadata (see `spec.knob`); what several fields must satisfy together
-stands in CROSS_CHECKS. Types are strict: true is not 1, and 16.0 is not 16.
+The limits of a field are in its attrs metadata (see `spec.knob`); what several fields must satisfy together
+is in CROSS_CHECKS. Types are strict: true is not 1, and 16.0 is not 16.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ PAGE_BYTES = 4096
 
 @attrs.frozen
 class CrossCheck:
-    """What fields must satisfy together: `holds` sees the nested mapping, `path` is what the message blames."""
+    """What fields must satisfy together: `holds` sees the nested mapping, `path` is what the message reports."""
 
     path: tuple[str, ...]
     involved: tuple[str, ...]

@@ -56,7 +56,7 @@ def fit(mapping: Mapping, descriptors: Sequence[Descriptor], scratch_bytes: int,
 
 
 def connect(mapping: Mapping, descriptor: Descriptor, owner: ScratchOwner, write: bool) -> Copy:
-    """The copy that a descriptor stands for, which has its place in that mapping."""
+    """The copy that a descriptor represents, which has its place in that mapping."""
     address, low, rows, row_bytes, pitch, scratch_pitch = descriptor
     offset = address - mapping.address
     if rows == 1 or pitch == row_bytes == scratch_pitch:

@@ -74,7 +74,7 @@ class BenchCase:
         return MlaTiled((-1, 0, 1, 2), (1, *self.tile), ChannelStorage(self.channels))
 
     def numpy_dtype(self) -> np.dtype:
-        """The integers that stand for the linear side's scalars."""
+        """The integers that represent the linear side's scalars."""
         return np.dtype({1: np.uint8, 2: np.uint16, 4: np.uint32}[self.linear_dtype.width])
 
 

@@ -18,13 +18,13 @@ from tessbed.sim.spelling import nearest_name
 
 SCHEMA_VERSION = 1
 MOST_IN_DOCUMENT = 1000
-"""So many mistakes are in a document, and the number of the others."""
+"""So many errors are in a document, and the number of the others."""
 OWN_PLACE = re.compile(r"(TESSBED_[A-Z]+|--[a-z0-9-]+): ")
 """How a message begins that names a variable of the environment, or an option."""
 
 
 class PartlyInvalid(ScenarioError):
-    """Some of what was named is invalid; `results` is what came of the rest, as the JSON document holds it beside."""
+    """Some of what was named is invalid; `results` is the result of the rest, as the JSON document holds it beside."""
 
     def __init__(self, problems: Sequence[Problem], results: dict[str, Any]) -> None:
         super().__init__(problems)
@@ -33,7 +33,7 @@ class PartlyInvalid(ScenarioError):
 
 @attrs.frozen
 class Diagnostic:
-    """One mistake. `file` is None where no file is to blame, `line` and `column` (from 1) where none is."""
+    """One error. `file` is None where no file is at fault, `line` and `column` (from 1) where none is."""
 
     place: str
     text: str
@@ -52,7 +52,7 @@ class Diagnostic:
 
 
 def diagnostics(error: Exception, command: str) -> list[Diagnostic]:
-    """The mistakes that an error carries; `command` is what ran."""
+    """The diagnostics that an exception carries; `command` is what ran."""
     if isinstance(error, ScenarioError):
         return [_of_problem(problem) for problem in error.problems]
     if isinstance(error, click.UsageError):
@@ -117,7 +117,7 @@ def _lower(text: str) -> str:
 
 
 def document(found: Sequence[Diagnostic], results: dict[str, Any]) -> dict[str, Any]:
-    """The JSON document of exit code 2; `results` is what went well beside, `left_out` how many mistakes it has not."""
+    """The JSON document of exit code 2; `results` is what went well beside, `left_out` how many errors it has not."""
     shown = found[:MOST_IN_DOCUMENT]
     left = {"left_out": len(found) - len(shown)} if len(found) > len(shown) else {}
     return {"schema_version": SCHEMA_VERSION, "diagnostics": [one.document() for one in shown], **left, **results}

@@ -26,7 +26,7 @@ Exit code: 0 every step went as the failure case says, 1 not, 2 invalid input.""
 @click.argument("drill", required=False, type=DRILL)
 @json_option
 def command(drill: str | None, as_json: bool) -> int:
-    """The drill's steps on stdout; returns the exit code."""
+    """The failure case's steps on stdout; returns the exit code."""
     if drill is None:
         return _list(as_json)
     from tessbed.scenarios.format.toml_source import parse_toml
@@ -48,7 +48,7 @@ def command(drill: str | None, as_json: bool) -> int:
 
 
 def transcript(name: str, about: str, steps: list[str], ok: bool) -> list[str]:
-    """The drill for a person."""
+    """The failure case for a person."""
     verdict = (
         "ok: each step went as the failure case says"
         if ok
@@ -63,13 +63,13 @@ def _list(as_json: bool) -> int:
 
 
 def failure_entries() -> list[dict[str, str]]:
-    """The drills that ship: name and lesson. Nothing else of them is read."""
+    """The failure cases that ship: name and lesson. Nothing else of them is read."""
     texts = {name: tomllib.loads(path.read_text(encoding="utf-8")) for name, path in drills().items()}
     return [{"drill": name, "about": values["about"]} for name, values in texts.items()]
 
 
 def failure_table() -> list[str]:
-    """The drills that ship, one a line."""
+    """The failure cases that ship, one a line."""
     return aligned(("drill", "about"), [(entry["drill"], entry["about"]) for entry in failure_entries()])
 
 

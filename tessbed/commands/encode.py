@@ -59,7 +59,7 @@ def _listing(raw: bytes) -> bytes:
 
 
 def _check_earlier(path: Path, raw: bytes) -> None:
-    """Raise FileExistsError where a packet or its listing would replace anything but what this verb writes."""
+    """Raise FileExistsError where a packet or its listing would replace anything but what this command writes."""
     listing, earlier = path.with_suffix(".txt"), _content(path)
     if earlier not in (None, raw) and not _unbound(earlier):
         raise _other(path, "is no packet without addresses")

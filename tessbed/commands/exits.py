@@ -20,7 +20,7 @@ OK, FAILED, INVALID, FAULT, HAZARD, BUG, UNWRITTEN, INTERRUPTED, BROKEN_PIPE = 0
 COMPLETE = "_TESSBED_COMPLETE"
 """The environment variable in which a shell asks for completions; its name is Click's."""
 
-# Errors that reach a person, by name: naming their modules here would import them all for every verb.
+# Errors that reach a person, by name: naming their modules here would import them all for every command.
 CODES = {
     "ScenarioError": INVALID,
     "ContractError": INVALID,
@@ -75,7 +75,7 @@ def _unwritten(out: Door | None, code: int) -> int:
 
 
 def _ended(arguments: list[str]) -> int:
-    """Run the verb. Any error that is not in CODES is a bug of ours."""
+    """Run the command. Any error that is not in CODES is a bug of ours."""
     try:
         if COMPLETE in os.environ:
             from tessbed.commands.shells import complete
@@ -128,7 +128,7 @@ def command_of(arguments: list[str]) -> str:
 
 
 def form_of(arguments: list[str]) -> str:
-    """The form of the document that the command line asks for, even one with mistakes: json, sarif, or none."""
+    """The form of the document that the command line asks for, even one with errors: json, sarif, or none."""
     words = arguments[: arguments.index("--")] if "--" in arguments else arguments
     asked = [word.removeprefix("--format=") for word in words if word.startswith("--format=")]
     asked += [after for word, after in pairwise(words) if word == "--format"]

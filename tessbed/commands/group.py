@@ -2,7 +2,7 @@
 
 `tessbed --version`, `tessbed --help` and the completion of verbs need nothing but this table and Click. To add a verb:
 a module in `tessbed/commands` with a click command named `command`, and one line here. Such a module imports what it
-needs to read a command line; what runs it is imported by the command itself, so that completion, help and mistakes are
+needs to read a command line; what runs it is imported by the command itself, so that completion, help and errors are
 quick.
 """
 
@@ -17,7 +17,7 @@ from tessbed.commands.streams import echo
 from tessbed.sim.spelling import nearest_name
 
 PROGRAM = "tessbed"
-# verb: what it does; its module in tessbed.commands has its name
+# command: what it does; its module in tessbed.commands has its name
 VERBS = {
     "run": "run a scenario on its backends and check every byte",
     "list": "list the scenarios and failure cases that ship with tessbed",
@@ -50,17 +50,17 @@ class Verbs(click.Group):
     """The group: names and one-line descriptions come from the table, commands from their modules."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The verbs, in the order of the table."""
+        """The commands, in the order of the table."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb's command; imports its module."""
+        """The Click command of that name; imports its module."""
         return import_module(f"tessbed.commands.{cmd_name}").command if cmd_name in VERBS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The verb that the arguments begin with. Raises UsageError with the nearest one."""
+        """The command that the arguments begin with. Raises UsageError with the nearest one."""
         name = args[0]
         if name == "help":
             name, args = (args[1], [args[1], "--help"]) if len(args) > 1 else ("--help", ["--help"])
@@ -77,7 +77,7 @@ class Verbs(click.Group):
             formatter.write_dl(list(VERBS.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """The verbs and options that begin so; no module is imported."""
+        """The commands and options that begin so; no module is imported."""
         from click.shell_completion import CompletionItem
 
         verbs = [CompletionItem(verb, help=what) for verb, what in VERBS.items() if verb.startswith(incomplete)]
@@ -85,7 +85,7 @@ class Verbs(click.Group):
 
 
 def unknown_verb(name: str) -> str:
-    """The message for a verb that there is not."""
+    """The message for a command that there is not."""
     near = nearest_name(name, VERBS)
     return f'got the command "{name}", wanted one that `tessbed --help` lists' + (
         f"; did you mean {near}?" if near else ""

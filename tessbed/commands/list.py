@@ -17,7 +17,7 @@ HELP = "List what ships with tessbed: scenarios, for `tessbed run NAME`, and fai
 @verb("list", HELP)
 @json_option
 def command(as_json: bool) -> None:
-    """The catalogue and the drills on stdout."""
+    """The catalogue and the failure cases on stdout."""
     from tessbed.scenarios.library import load
 
     scenarios = {name: load(str(path)) for name, path in catalogue().items()}

@@ -16,7 +16,7 @@ MAX_SEED = 2**64 - 1
 
 
 class Verb(click.Command):
-    """A verb's command: Ctrl-C interrupts its work, and lets it put its things in order."""
+    """A Click command: Ctrl-C interrupts its work, and lets it put its things in order."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the callback."""
@@ -28,7 +28,7 @@ class Verb(click.Command):
 
 
 def command(name: str, help_text: str) -> Callable[[Decorated], click.Command]:
-    """A verb's click command, with -h beside --help."""
+    """A Click command, with -h beside --help."""
     settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
     return click.command(name, cls=Verb, help=help_text, context_settings=settings)
 
@@ -45,7 +45,7 @@ def scenario_arguments(function: Decorated) -> Decorated:
 
 
 def optional_scenario_arguments(function: Decorated) -> Decorated:
-    """The same for a verb that can do without a FILE."""
+    """The same for a command that can do without a FILE."""
     return _scenario(function, required=False)
 
 

@@ -105,7 +105,7 @@ def command(
 
 
 def _effort(counts: dict[str, int], path: str) -> str:
-    """What the search cost; the scenario as it stands is timed, too."""
+    """What the search cost; the unchanged scenario is timed, too."""
     again = f", {counts['repeated']:,} proposed again" if counts["repeated"] else ""
     done = f"{counts['simulated']:,} simulated, {counts['remembered']:,} remembered"
     return f"{counts['trials']:,} trials{again}, and the scenario unchanged: {done}; results in {path}"

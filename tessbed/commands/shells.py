@@ -72,7 +72,7 @@ fi
 
 
 class Bash(ShellComplete):
-    """Bash: words are ours to split, since bash cuts them at `=`, and completes what stands behind the cut."""
+    """Bash: words are ours to split, since bash cuts them at `=`, and completes what is behind the cut."""
 
     name = "bash"
     source_template = BASH

@@ -1,6 +1,6 @@
 """Streams: every byte that tessbed prints goes through here.
 
-While a verb runs, `sys.stdout` and `sys.stderr` end in a Door. It knows what may become of a stream:
+While a command runs, `sys.stdout` and `sys.stderr` end in a Door. It knows what may become of a stream:
 
     what happens                            stdout                      stderr
     closed by the caller                    what is printed is dropped  the same
@@ -36,7 +36,7 @@ class OutputError(Exception):
 
 
 class Door(io.TextIOWrapper):
-    """A standard stream as text; `lost` says what became of it, and from then on it swallows.
+    """A standard stream as text; `lost` says why it failed; from then on it discards output.
 
     Only its errors are handled here: what is buffered and what is written is the interpreter's own affair, which no
     Ctrl-C can leave half done.

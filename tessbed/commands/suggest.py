@@ -34,7 +34,7 @@ def scenarios(context: click.Context, incomplete: str) -> list[Any]:
 
 
 def suggested_drills(context: click.Context, incomplete: str) -> list[Any]:
-    """The drills that ship, and files."""
+    """The failure cases that ship, and files."""
     from tessbed.scenarios.shipped import drills as known
 
     return [*_named(known(), incomplete), *files(context, incomplete)]

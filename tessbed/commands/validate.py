@@ -29,7 +29,7 @@ the lines."""
 )
 @json_option
 def command(files: tuple[str, ...], settings: tuple[str, ...], schema: bool, form: str, as_json: bool) -> None:
-    """One line for each sound file on stdout; raises ScenarioError with the mistakes of all the others."""
+    """One line for each sound file on stdout; raises ScenarioError with the errors of all the others."""
     if schema:
         from tessbed.scenarios.format.json_schema import schema_text
 
@@ -50,7 +50,7 @@ def command(files: tuple[str, ...], settings: tuple[str, ...], schema: bool, for
 
 
 def _checked(files: tuple[str, ...], settings: tuple[str, ...]) -> tuple[list[dict[str, object]], list[Problem]]:
-    """The sound files, and the mistakes of the others."""
+    """The sound files, and the errors of the others."""
     from tessbed.scenarios.library import load
 
     sound, problems = [], list[Problem]()

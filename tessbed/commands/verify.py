@@ -36,7 +36,7 @@ Exit code: 0 valid, or every bit explained; 1 invalid or unexplained; 2 unreadab
 def command(
     targets: tuple[str, ...], census: bool, settings: tuple[str, ...], seed: int | None, as_json: bool, quiet: bool
 ) -> int:
-    """A line for each packet, or the census, on stdout; returns the exit code.
+    """A line for each packet, or the bit-flip coverage, on stdout; returns the exit code.
 
     Raises PartlyInvalid for targets that can not be read, once the others are judged.
     """

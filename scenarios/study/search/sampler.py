@@ -20,7 +20,7 @@ CATEGORIES = 100  # longer lists of values are taken as numbers
 
 
 class Sampler(Protocol):
-    """Proposes a point, and is told what came of it before it is asked again."""
+    """Proposes a point, and receives its result before it is asked again."""
 
     def ask(self) -> int:
         """The number of the next point; it may come twice."""

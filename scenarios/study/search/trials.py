@@ -1,6 +1,6 @@
 """Trials: a sampler's proposals, each configuration timed only once: results are shared with sweeps by their keys.
 
-A sampler that learns begins with the scenario as it stands, where the space holds it. A point that it proposes again is
+A sampler that learns begins with the scenario as it is, where the space holds it. A point that it proposes again is
 answered from memory, and an untried one, drawn by the seed, is put in front of its next suggestion. So a search of as
 many trials as the space has points tries them all.
 """
@@ -60,7 +60,7 @@ class Trial:
 
 @attrs.frozen
 class SearchResult:
-    """What a search found: every trial in order, the scenario as it stands, how often a proposal came again."""
+    """What a search found: every trial in order, the scenario as it is, how often a proposal came again."""
 
     space: Space
     trials: tuple[Trial, ...]
@@ -108,7 +108,7 @@ def search(
 
 
 def current_result(resolver: Resolver, space: Space) -> int | None:
-    """The point that is the scenario as it stands; None where an axis lacks its value."""
+    """The point that is the scenario as it is; None where an axis lacks its value."""
     places = []
     for axis in space.axes:
         same = (place for place, value in enumerate(axis.values) if _same(resolver, (axis.key, value)))

@@ -42,7 +42,7 @@ def plan_sweep(
 ) -> SweepPlan:
     """The plan of a sweep. Raises ScenarioError for a value that is wrong by itself.
 
-    A point whose values only do not go together is no mistake of the sweep: its row says why there is no result.
+    A point whose values only do not go together is no error of the sweep: its row says why there is no result.
     """
     number = min(space.size, count or space.size)
     if number > MOST_POINTS:

@@ -95,7 +95,7 @@ class Resolver:
 def split(point: Sequence[Setting]) -> tuple[tuple[Setting, ...], tuple[Setting, ...]]:
     """Settings that make another scenario, and those that only change its device.
 
-    A table replaces what stands in its place, even what was set before it: then all are laid over the file in order.
+    A table replaces what is in its place, even what was set before it: then all are laid over the file in order.
     """
     if _one_inside_another([key for key, _ in point]) or any(isinstance(_value(text), dict) for _, text in point):
         return tuple(point), ()

@@ -86,7 +86,7 @@ def space_of(points: Sequence[tuple[Setting, ...]]) -> Space:
 
 
 def parse_space(varied: Sequence[str], option: str = "--vary") -> Space:
-    """The space of the KEY=VALUES of such options. Raises ScenarioError with every mistake."""
+    """The space of the KEY=VALUES of such options. Raises ScenarioError with every error."""
     axes, problems = [], []
     for text in varied:
         key, equals, values = text.partition("=")

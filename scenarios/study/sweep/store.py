@@ -55,7 +55,7 @@ class Store:
             # An absolute name: ":memory:" is a file like any other. Waiting is done here, where Ctrl-C is heard.
             self._base = sqlite3.connect(path.absolute(), timeout=0, isolation_level=None)
         try:
-            # Text is judged by its digest; no encoding may stand in the way.
+            # Text is judged by its digest; no encoding may be in the way.
             self._base.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
             with self._reported():
                 self._patiently(self._open)

@@ -14,7 +14,7 @@ from tessbed.sim.interleavings.untimed_engine import Choose, TakenAction
 
 """Cases of so few transfers are explored exhaustively."""
 MOST_ORDERS = 5000
-"""An exhaustive search that needs more orders is told as bounded."""
+"""An exhaustive search that needs more orders is reported as bounded."""
 
 OnOrder = Callable[[], None]
 
@@ -35,7 +35,7 @@ class Failure:
 
 @attrs.frozen
 class Exploration:
-    """What came of a case. `mode` is "exhaustive", "bounded" (cut short) or "seeded".
+    """The result of a case. `mode` is "exhaustive", "bounded" (cut short) or "seeded".
 
     `findings` hold in every order. `orders` were run; `corrupted` of them went wrong, `failure` is the first.
     """

@@ -16,7 +16,7 @@ LIBRARIES = frozenset({"", "numpy", "attr", "simpy"})
 
 
 def is_firmware_fault(error: Exception) -> bool:
-    """True where the firmware is to blame."""
+    """True where the firmware is at fault."""
     return isinstance(error, DEVICE_ERRORS) or not _raiser(error.__traceback__).startswith(HARNESS)
 
 

@@ -92,7 +92,7 @@ def how(found: Exploration) -> str:
 
 
 def outcome(found: Exploration) -> str:
-    """What became of the bytes."""
+    """The verdict on the bytes."""
     if not found.corrupted:
         return "right in all" if not found.findings else "right in all, yet unsafe"
     return f"wrong in {found.corrupted:,}"

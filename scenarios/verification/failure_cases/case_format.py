@@ -144,7 +144,7 @@ def shipped() -> dict[str, FailureCase]:
 
 
 def compose_failure_case(source: Source) -> FailureCase:
-    """The failure case of a source. Raises ScenarioError with every mistake in its place."""
+    """The failure case of a source. Raises ScenarioError with every error in its place."""
     reader = Reader(source)
     given = dict(source.values)
     listed_steps = given.pop("steps", None)
@@ -181,7 +181,7 @@ def _step(reader: Reader, path: KeyPath, values: Any) -> FailureStep | None:
 
 
 def _check_tensors(reader: Reader, path: KeyPath, step: FailureStep, tensors: dict[str, TensorSpec]) -> None:
-    """Blame the names of tensors that there are not."""
+    """Report the names of tensors that there are not."""
     for key in ("tensor", "reads", "writes", "holds", "scalars_of"):
         value = step.values.get(key, ())
         for name in [value] if isinstance(value, str) else value:

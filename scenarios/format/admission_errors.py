@@ -1,7 +1,7 @@
 """Admission errors: submits a job to the kernels' admission and reports each refusal at the key that caused it.
 
 Admission stops at the first error, in a fixed order. To report all of them at once, the error is replaced
-with a value that is right for certain and the job is put forward again. A mended geometry never becomes a plan.
+with a value that is right for certain and the job is submitted again. A changed geometry never becomes a plan.
 """
 
 import re

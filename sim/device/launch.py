@@ -14,6 +14,7 @@ from simpy import Environment, Process
 from tessbed.sim.checkers.hazards import JobCheck
 from tessbed.sim.device.worker import Steps, WorkerContext
 from tessbed.sim.dma.engine import Dma
+from tessbed.sim.dma.wait_state import WaitState
 from tessbed.sim.errors import DeviceFault, HazardError
 from tessbed.sim.events import event_queue
 from tessbed.sim.spec.device_spec import DeviceSpec
@@ -72,7 +73,9 @@ class Launch:
     def _worker(self, worker: int, scratch: np.ndarray, body: Body) -> Steps:
         start = event_queue.now(self.env)
         staging = self.check.worker(worker, worker % self.spec.cores)
-        ctx = WorkerContext(worker, self.workers, self.spec, scratch, self.counts, self.env, self.dma, staging)
+        ctx = WorkerContext(
+            WaitState(self.env, worker, scratch), self.workers, self.spec, self.counts, self.dma, staging
+        )
         self.running.append(ctx)
         yield from self._guarded(ctx, body)
         self.running.remove(ctx)

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from simpy import Environment, Event
+from simpy import Event
 
 from tessbed.sim.checkers.scratch_hazards import Staging
 from tessbed.sim.dma.engine import Dma
@@ -31,29 +31,24 @@ COMPUTE = 1 << 32  # keeps the chances of computes apart from those of transfers
 
 @attrs.define(eq=False)
 class WorkerContext:
-    """One logical worker. `scratch`: 1-D uint8, dirty at the start; `counts`: the firmware's own statistics."""
+    """One logical worker of `workers`. `wait_state` has its number, its scratch, and what its transfers share with it.
 
-    worker: int
+    `counts`: the firmware's own statistics.
+    """
+
+    wait_state: WaitState
     workers: int
     spec: DeviceSpec
-    scratch: np.ndarray
     counts: dict[str, int]
-    _env: Environment
     _dma: Dma
     staging: Staging | None = None
     stalls: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys(STALLS, 0), init=False)
-    wait_state: WaitState = attrs.field(init=False)
     _reads: TransferStream = attrs.field(init=False)
     _writes: TransferStream = attrs.field(init=False)
-    _flying: dict[int, Any] = attrs.field(init=False)
-    _awaited: set[int] = attrs.field(init=False)
     _seq: int = attrs.field(default=0, init=False)
     _computes: int = attrs.field(default=0, init=False)
     _ahead_to: int = attrs.field(default=0, init=False)
     _slots: dict[int, int] = attrs.field(factory=dict, init=False)
-    _wakeup: Event = attrs.field(init=False)
-    _issue_ticks: int = attrs.field(init=False)
-    _arbitrate: Callable[[], None] = attrs.field(init=False)
     _timer: event_queue.Alarm = attrs.field(factory=event_queue.Alarm, init=False)
     _on_issued: event_queue.Calls = attrs.field(init=False)
     _group: Sequence[Descriptor] = attrs.field(default=(), init=False)
@@ -61,22 +56,29 @@ class WorkerContext:
     _pending: tuple[str, int | Sequence[int], int] = attrs.field(default=("", 0, 0), init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.wait_state = wait_state = WaitState(self._env, self.worker, self.scratch)
-        self._wakeup, self._flying, self._awaited = wait_state.wakeup, wait_state.flying, wait_state.awaited
-        self._reads, self._writes = self._dma.stream(wait_state, "read"), self._dma.stream(wait_state, "write")
+        self._reads, self._writes = (
+            self._dma.stream(self.wait_state, "read"),
+            self._dma.stream(self.wait_state, "write"),
+        )
         self._on_issued = (self._request_group,)
-        self._issue_ticks, self._arbitrate = self.spec.dma.issue_ticks, self._dma.arbitrate
+
+    @property
+    def worker(self) -> int:
+        """Its number in the grid."""
+        return self.wait_state.worker
+
+    @property
+    def scratch(self) -> np.ndarray:
+        """1-D uint8, dirty at the start."""
+        return self.wait_state.scratch
 
     def leave(self) -> None:
         """Give the scratch back when the worker has ended; all that a device remembers of it would keep it.
 
         Where transfers still fly, which nobody waited for, they need it.
         """
-        if self._flying:
-            return
-        nothing = np.empty(0, np.uint8)
-        self.scratch = self.wait_state.scratch = self._reads.scratch = self._writes.scratch = nothing
-        self.wait_state.view = nothing.data
+        if not self.wait_state.flying:
+            self.wait_state.hold(np.empty(0, np.uint8))
 
     def gather(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
         """Read one wait group into scratch and wait for all of it; raises DeviceFault when a read failed.
@@ -84,8 +86,8 @@ class WorkerContext:
         `oversized` says that the group is rows of a pitch that no field holds.
         """
         self._check_group(descriptors, oversized)
-        self._group, self._wakeup.callbacks = descriptors, []
-        ticks = self._issue_ticks * len(descriptors)
+        self._group, self.wait_state.wakeup.callbacks = descriptors, []
+        ticks = self.spec.dma.issue_ticks * len(descriptors)
         if self._dma.ahead or not ticks:
             self._advance("issue", ticks)
             self._request_group(None)
@@ -93,7 +95,7 @@ class WorkerContext:
             self._timer.callbacks = self._on_issued
             self._pass("issue", ticks, self._timer)
         if self._death is None:
-            yield self._wakeup
+            yield self.wait_state.wakeup
             self._resumed()
             if self.staging and self._death is None:
                 self.staging.retire(range(self._seq - len(self._group), self._seq))
@@ -103,7 +105,7 @@ class WorkerContext:
     def prefetch(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
         """Read one wait group into scratch, and go on; `wait_drains` waits for it too."""
         self._check_group(descriptors, oversized)
-        if ticks := self._issue_ticks * len(descriptors):
+        if ticks := self.spec.dma.issue_ticks * len(descriptors):
             yield from self._spend("issue", ticks)
         first = self._seq
         if self.staging:
@@ -135,7 +137,7 @@ class WorkerContext:
     def drain(self, slot: int, descriptors: Sequence[Descriptor]) -> Steps:
         """Issue the chain that empties `slot`, and go on."""
         self._check_slot(slot)
-        if ticks := self._issue_ticks * len(descriptors):
+        if ticks := self.spec.dma.issue_ticks * len(descriptors):
             yield from self._spend("issue", ticks)
         self._request_drain(slot, descriptors)
         self._dma.arbitrate_at_end()
@@ -166,24 +168,24 @@ class WorkerContext:
             self.wait_state.packing.append((self._ahead_to, action))
         if ordered:
             yield from self.wait_drains("order")
-        self._advance("issue", self._issue_ticks * len(descriptors))
+        self._advance("issue", self.spec.dma.issue_ticks * len(descriptors))
         self._request_drain(slot, descriptors)
-        if self._ahead_to <= event_queue.now(self._env):
+        if self._ahead_to <= event_queue.now(self.wait_state.env):
             self._dma.arbitrate_at_end()
 
     def wait_drains(self, reason: str = "end") -> Steps:
         """Wait for every earlier drain; `reason` is "order" between bands, "end" at the end."""
-        return self._wait_for(reason, self.staging.issued if self.staging else tuple(self._flying))
+        return self._wait_for(reason, self.staging.issued if self.staging else tuple(self.wait_state.flying))
 
     def catch_up(self) -> Steps:
         """Wait for the tick up to which the worker is ahead, with all its computations done."""
-        if self._ahead_to > event_queue.now(self._env):
+        if self._ahead_to > event_queue.now(self.wait_state.env):
             self._pending = ("ahead", 0, self._ahead_to)
-            self._wakeup.callbacks = []
-            event_queue.post(self._env, self._ahead_to, event_queue.WORKER, self._wakeup)
-            self._arbitrate()
-            yield self._wakeup
-        self.wait_state.pack_before(event_queue.now(self._env) + 1)
+            self.wait_state.wakeup.callbacks = []
+            event_queue.post(self.wait_state.env, self._ahead_to, event_queue.WORKER, self.wait_state.wakeup)
+            self._dma.arbitrate()
+            yield self.wait_state.wakeup
+        self.wait_state.pack_before(event_queue.now(self.wait_state.env) + 1)
 
     def count(self, name: str, n: int = 1) -> None:
         """Add `n` to one of the firmware's statistics."""
@@ -199,7 +201,7 @@ class WorkerContext:
     @property
     def waiting(self) -> Waiting | None:
         """What it waits for, if it does."""
-        if self._wakeup.callbacks is None:
+        if self.wait_state.wakeup.callbacks is None:
             return None
         reason, what, since = self._pending
         text = f"{what} ticks to pass" if isinstance(what, int) else f"transfers {[*what]} of its own"
@@ -208,26 +210,26 @@ class WorkerContext:
 
     def _tick(self) -> int:
         """The tick it is for the worker."""
-        now = event_queue.now(self._env)
+        now = event_queue.now(self.wait_state.env)
         return now if now > self._ahead_to else self._ahead_to
 
     def _can_take(self, slot: int) -> bool:
         """Whether a wait for the slot would be none, nor raise anything."""
-        there = 0 <= slot < self.spec.slots and self._slots.get(slot, -1) not in self._flying
-        return there and self.wait_state.fault is None and self._ahead_to <= event_queue.now(self._env)
+        there = 0 <= slot < self.spec.slots and self._slots.get(slot, -1) not in self.wait_state.flying
+        return there and self.wait_state.fault is None and self._ahead_to <= event_queue.now(self.wait_state.env)
 
     def _advance(self, reason: str, ticks: int) -> None:
         """Spend `ticks` ahead of the clock."""
         if ticks < 0:
             raise HazardError(f"worker {self.worker}: {reason} of {ticks} ticks")
         self.stalls[reason] += ticks
-        now, ahead_to = event_queue.now(self._env), self._ahead_to
+        now, ahead_to = event_queue.now(self.wait_state.env), self._ahead_to
         self._ahead_to = (now if now > ahead_to else ahead_to) + ticks
 
     def _spend(self, reason: str, ticks: int) -> Steps:
         """Let `ticks` pass."""
         yield from self.catch_up()
-        yield self._pass(reason, ticks, self._wakeup)
+        yield self._pass(reason, ticks, self.wait_state.wakeup)
 
     def _check_slot(self, slot: int) -> None:
         if not 0 <= slot < self.spec.slots:
@@ -251,12 +253,12 @@ class WorkerContext:
         """Let `ticks` pass before `event`; returns the wake-up event, set for whatever rings it then."""
         if ticks < 0:
             raise HazardError(f"worker {self.worker}: {reason} of {ticks} ticks")
-        now = event_queue.now(self._env)
+        now = event_queue.now(self.wait_state.env)
         self._pending = (reason, ticks, now)
         self.stalls[reason] += ticks
-        self._wakeup.callbacks = []
-        event_queue.post(self._env, now + ticks, event_queue.WORKER, event)
-        return self._wakeup
+        self.wait_state.wakeup.callbacks = []
+        event_queue.post(self.wait_state.env, now + ticks, event_queue.WORKER, event)
+        return self.wait_state.wakeup
 
     def _request_group(self, alarm: event_queue.Alarm | None) -> None:
         """The registers of the gathers are written: they arrive, and the wake-up event is for the last of them."""
@@ -265,16 +267,16 @@ class WorkerContext:
             self.staging.gather(first, group)
         self._seq = first + len(group)
         seqs, tick = range(first, self._seq), self._tick()
-        self._awaited.update(seqs)
+        self.wait_state.awaited.update(seqs)
         self._pending = ("gather", seqs, tick)
         try:
             self._dma.read(self._reads, first, group, tick)
         except DeviceFault as death:
             self._death = death
-            self._awaited.clear()
+            self.wait_state.awaited.clear()
             if alarm is not None:
-                event_queue.run_callbacks(self._wakeup)
-        self._arbitrate()
+                event_queue.run_callbacks(self.wait_state.wakeup)
+        self._dma.arbitrate()
 
     def _request_drain(self, slot: int, descriptors: Sequence[Descriptor]) -> None:
         seq = self._slots[slot] = self._seq
@@ -287,21 +289,21 @@ class WorkerContext:
     def _resumed(self) -> None:
         """The wait for transfers is over; perhaps before the tick up to which the worker is ahead."""
         reason, _, since = self._pending
-        now = event_queue.now(self._env)
+        now = event_queue.now(self.wait_state.env)
         if now > since:
             self.stalls[reason] += now - since
 
     def _wait_for(self, reason: str, seqs: Sequence[int]) -> Steps:
-        flying, tick = self._flying, self._tick()
+        flying, tick = self.wait_state.flying, self._tick()
         awaited = [seq for seq in seqs if seq in flying and not flying[seq].over_by(tick)]
         if awaited:
-            self._wakeup.callbacks = []
-            self._awaited.update(awaited)
+            self.wait_state.wakeup.callbacks = []
+            self.wait_state.awaited.update(awaited)
             self._pending = (reason, awaited, tick)
-            self._arbitrate()
-            yield self._wakeup
+            self._dma.arbitrate()
+            yield self.wait_state.wakeup
             self._resumed()
-        if self._ahead_to > event_queue.now(self._env) and self._may_meet_a_fault():
+        if self._ahead_to > event_queue.now(self.wait_state.env) and self._may_meet_a_fault():
             yield from self.catch_up()
         if self.staging:
             self.staging.retire(seqs)
@@ -310,5 +312,7 @@ class WorkerContext:
 
     def _may_meet_a_fault(self) -> bool:
         """Whether a transfer has a fault, or is still to arrive, when its mapping may be another."""
-        now = event_queue.now(self._env)
-        return any(inflight.fault is not None or inflight.arrival >= now for inflight in self._flying.values())
+        now = event_queue.now(self.wait_state.env)
+        return any(
+            inflight.fault is not None or inflight.arrival >= now for inflight in self.wait_state.flying.values()
+        )

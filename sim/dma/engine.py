@@ -175,7 +175,7 @@ class Dma:
     ) -> None:
         """Find out where the bytes of a transfer are, and what is special about it."""
         mapping = self.memory.latest(stream.write)
-        if not mapping or not fit(mapping, descriptors, stream.scratch.size, stream.write):
+        if not mapping or not fit(mapping, descriptors, stream.wait_state.scratch.size, stream.write):
             self._find_places(inflight, plain)
         elif not plain:
             array, base = mapping.array, mapping.address
@@ -207,7 +207,7 @@ class Dma:
         stream, memory = inflight.stream, self.memory
         try:
             for descriptor in inflight.descriptors:
-                place: Any = locate(memory, descriptor, stream.scratch, stream.write)
+                place: Any = locate(memory, descriptor, stream.wait_state.scratch, stream.write)
                 if plain and (mapping := memory.latest(stream.write)):
                     place = connect(mapping, descriptor, stream.wait_state, stream.write)
                 inflight.places.append(place)
@@ -224,7 +224,7 @@ class Dma:
             partial = [segment.partial_granules > 0 for segment in segments[: len(inflight.places)]]
             granule = self.spec.write_granule_bytes
             inflight.movement = Movement(
-                stream.kind, inflight.descriptors, inflight.places, stream.scratch, granule, partial, moments
+                stream.kind, inflight.descriptors, inflight.places, stream.wait_state.scratch, granule, partial, moments
             )
             _depart(inflight.movement, inflight.arrival)
 

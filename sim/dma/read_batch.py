@@ -75,7 +75,7 @@ class ReadBatch:
 
     def look_up_again(self, memory: DeviceMemory) -> None:
         """The mappings have changed before the reads arrive: find the place of each anew."""
-        self.anew = lookup = look_up_mapping(memory, self.descriptors, self.stream.scratch)
+        self.anew = lookup = look_up_mapping(memory, self.descriptors, self.stream.wait_state.scratch)
         self._expect_faults(lookup, 0)
 
     def waiting(self) -> list[InFlightTransfer]:
@@ -204,7 +204,7 @@ class ReadBatch:
         else:
             shape = rows, row_bytes
             source = np.ndarray(shape, np.uint8, mapping.array, offset, (pitch, 1))
-            np.ndarray(shape, np.uint8, stream.scratch, low, (scratch_pitch, 1))[...] = source
+            np.ndarray(shape, np.uint8, stream.wait_state.scratch, low, (scratch_pitch, 1))[...] = source
 
     def _copy_from(self, place: Place | None, index: int) -> None:
         """Copy a read that was looked up again; without a place it has a fault."""
@@ -213,7 +213,7 @@ class ReadBatch:
             return
         _, low, rows, row_bytes, pitch, scratch_pitch = self.descriptors[index]
         source = np.ndarray((rows, row_bytes), np.uint8, *place, (pitch, 1))
-        np.ndarray((rows, row_bytes), np.uint8, self.stream.scratch, low, (scratch_pitch, 1))[...] = source
+        np.ndarray((rows, row_bytes), np.uint8, self.stream.wait_state.scratch, low, (scratch_pitch, 1))[...] = source
         self.moved_bytes += rows * row_bytes
 
 
@@ -249,7 +249,7 @@ def batch_of(
     mapping: Mapping,
 ) -> ReadBatch | None:
     """The group of these reads; None where one of them is not plain: it leaves the mapping or misuses the scratch."""
-    known, room, transfer_costs = costs.reads, stream.scratch.size, []
+    known, room, transfer_costs = costs.reads, stream.wait_state.scratch.size, []
     base, end = mapping.address, mapping.end
     for descriptor in descriptors:
         address, low, rows, row_bytes, pitch, scratch_pitch = descriptor

@@ -9,7 +9,6 @@ from operator import mul
 from typing import Any
 
 import attrs
-import numpy as np
 from simpy import Environment
 
 from tessbed.sim.dma.channel_pool import Pool
@@ -35,6 +34,7 @@ class TransferStream:
     """`latency` is from data end to done, the same for all. `moves` is False where ticks are counted and no byte moves.
 
     `zero` is the tick of the launch; the sums are of absolute ticks. `halted` stops every further effect for good.
+    `flying` and `awaited` are the wait state's own, which never takes others: each transfer looks at them.
     """
 
     env: Environment
@@ -46,7 +46,6 @@ class TransferStream:
     zero: int
     moves: bool
     worker: int = attrs.field(init=False)
-    scratch: np.ndarray = attrs.field(init=False)
     flying: dict[int, Any] = attrs.field(init=False)
     awaited: set[int] = attrs.field(init=False)
     write: bool = attrs.field(init=False)
@@ -61,9 +60,8 @@ class TransferStream:
     _transfer_costs: list[TransferCost] = attrs.field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
-        wait_state = self.wait_state
-        self.worker, self.scratch, self.write = wait_state.worker, wait_state.scratch, self.kind == "write"
-        self.flying, self.awaited = wait_state.flying, wait_state.awaited
+        self.worker, self.write = self.wait_state.worker, self.kind == "write"
+        self.flying, self.awaited = self.wait_state.flying, self.wait_state.awaited
 
     def land(self, inflight: Any) -> None:
         """A transfer is done."""

@@ -31,7 +31,12 @@ class WaitState:
     fault: DeviceFault | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.wakeup, self.view = event_queue.wakeup_event(self.env), self.scratch.data
+        self.wakeup = event_queue.wakeup_event(self.env)
+        self.hold(self.scratch)
+
+    def hold(self, scratch: np.ndarray) -> None:
+        """Make `scratch` the only one that the worker and its transfers know."""
+        self.scratch, self.view = scratch, scratch.data
 
     @property
     def in_flight(self) -> int:

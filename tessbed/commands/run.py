@@ -49,6 +49,7 @@ def command(
     from tessbed.scenarios.report import document, exit_code, report_table
 
     scenario = load(file, settings, seed)
+    _foretell(scenario, trace=output is not None, quiet=quiet)
     if output is None:
         done = _watched(scenario, engine, trace=False, quiet=quiet or as_json)
     else:
@@ -62,6 +63,17 @@ def command(
     else:
         echo_verdict(report_table(done), done.ok)
     return exit_code(done)
+
+
+def _foretell(scenario: "Scenario", *, trace: bool, quiet: bool) -> None:
+    """Say what will take long before it begins. Raises MemoryError for a trace that does not fit into memory."""
+    from tessbed.scenarios.forecast import check_trace, forecasts
+
+    found = forecasts(scenario)
+    if trace:
+        check_trace(found)
+    for one in found:
+        say(str(one), quiet=quiet or not one.long)
 
 
 def _written(output: Path, scenario: "Scenario", engine: str, *, quiet: bool) -> "ScenarioRun":

@@ -1,10 +1,9 @@
 """`tessbed run`: runs a scenario on its backends and checks every byte."""
 
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -89,22 +88,18 @@ def _written(output: Path, scenario: "Scenario", engine: str, *, quiet: bool) ->
 
 def _watched(scenario: "Scenario", engine: str, *, trace: bool, quiet: bool) -> "ScenarioRun":
     """Run with a progress bar, where a terminal watches and there is something to wait for."""
+    from tessbed.scenarios.forecast import forecasts
     from tessbed.scenarios.runner import run_scenario
 
-    steps = sum(len(job.backends) for job in scenario.jobs)
-    shown = not quiet and steps > 1 and sys.stderr.isatty()
-    bar: Any = click.progressbar(length=steps, file=sys.stderr, item_show_func=_label) if shown else None
-    with bar or nullcontext():
-        begun = 0
+    found = forecasts(scenario)
+    bands = sum(one.bands for one in found) * (2 if engine == "verify" else 1)
+    if quiet or not any(one.long for one in found) or not sys.stderr.isatty():
+        return run_scenario(scenario, engine=engine, trace=trace)
+    from tessbed.commands.job_progress import job_progress
+
+    with job_progress(bands) as begin:
 
         def progress(job: "ScenarioJob", backend: str) -> None:
-            nonlocal begun
-            if bar:
-                bar.update(min(begun, 1), f"{job.name} on {backend}")
-                begun += 1
+            begin(f"{job.name} on {backend}")
 
         return run_scenario(scenario, engine=engine, trace=trace, progress=progress)
-
-
-def _label(item: Any) -> str | None:
-    return item

@@ -4,7 +4,7 @@ import click
 
 from tessbed.commands.diagnostics import PartlyInvalid, sarif
 from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, settings_option
+from tessbed.commands.options import json_option, say, settings_option
 from tessbed.commands.streams import echo, echo_file, echo_json
 from tessbed.commands.types import SCENARIO, OneOf
 from tessbed.scenarios.format.diagnostics import Problem, ScenarioError
@@ -52,6 +52,7 @@ def command(files: tuple[str, ...], settings: tuple[str, ...], schema: bool, for
 def _checked(files: tuple[str, ...], settings: tuple[str, ...]) -> tuple[list[dict[str, object]], list[Problem]]:
     """The sound files, and the errors of the others."""
     from tessbed.scenarios.library import load
+    from tessbed.scenarios.notices import notices
 
     sound, problems = [], list[Problem]()
     for file in files:
@@ -60,5 +61,7 @@ def _checked(files: tuple[str, ...], settings: tuple[str, ...]) -> tuple[list[di
         except ScenarioError as error:
             problems += error.problems
         else:
+            for text in notices(scenario):
+                say(f"note: {file}: {text}")
             sound.append({"file": file, "name": scenario.name, "jobs": len(scenario.jobs)})
     return sound, problems

@@ -149,12 +149,12 @@ def test_mistakes_of_a_search(options, words, tessbed) -> None:
 
 
 RECORDS = {
-    "cut off": ("{", "is no record of a run"),
-    "a list": ("[]", "is no record of a run"),
-    "jobs without results": ('{"tessbed": "0", "jobs": [{"name": "compact"}]}', "is no record of a run"),
+    "cut off": ("{", "is not a record of a run"),
+    "a list": ("[]", "is not a record of a run"),
+    "jobs without results": ('{"tessbed": "0", "jobs": [{"name": "compact"}]}', "is not a record of a run"),
     "words for ticks": (
         '{"tessbed": "0", "jobs": [{"name": "compact", "results": {"ev74": {"ticks": "7"}}}]}',
-        "is no record of a run",
+        "is not a record of a run",
     ),
     "other ticks": (
         '{"tessbed": "0", "jobs": [{"name": "compact", "results": {"ev74": {"ticks": 7}}}]}',

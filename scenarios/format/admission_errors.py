@@ -195,7 +195,9 @@ def _substitute_stride(geometry: Geometry, path: KeyPath) -> Geometry:
 
 def clear_of(strides: Sequence[int], shape: Sequence[int], at: int, width: int) -> int:
     """A stride for the axis `at` that exceeds the span of all others."""
-    others = [(n - 1) * s for axis, (s, n) in enumerate(zip(strides, shape, strict=True)) if axis != at and s > 0 < n]
+    others = [
+        (abs(n) - 1) * s for axis, (s, n) in enumerate(zip(strides, shape, strict=True)) if axis != at and s > 0 != n
+    ]
     return -(-(width + sum(others)) // width) * width
 
 

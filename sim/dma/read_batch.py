@@ -32,7 +32,7 @@ class ReadBatch:
     `grants` and `dones` are G and C of those that are granted. `coming` has the C, turn and index of those that are
     still to be copied in the order of their grants, `left` counts all that are still to be copied. `causes_at` is when
     the end of the group can cause a request, as far as that is known. All reads are in `mapping`, unless the mappings
-    change before their arrival: then `anew` has the place or the fault of each, and `fault` the one that is met first.
+    change before their arrival: then `anew` has the place or the fault of each, and `fault` is one of them.
     """
 
     stream: TransferStream
@@ -76,6 +76,7 @@ class ReadBatch:
     def look_up_again(self, memory: DeviceMemory) -> None:
         """The mappings have changed before the reads arrive: find the place of each anew."""
         self.anew = lookup = look_up_mapping(memory, self.descriptors, self.stream.wait_state.scratch)
+        self.fault = next(iter(lookup.faults.values()), None)
         self._expect_faults(lookup, 0)
 
     def waiting(self) -> list[InFlightTransfer]:
@@ -141,14 +142,11 @@ class ReadBatch:
             self._stand(*coming[0][:2])
 
     def _expect_faults(self, lookup: "Lookup", first: int) -> None:
-        """All from index `first` on may have just been granted: find out which fault is met first.
+        """Those from index `first` on may have just been granted.
 
-        Where no byte moves, each is met on the clock; else when its copy is due.
+        Where no byte moves, each fault is met on the clock; else when its copy is due.
         """
         dones = self.dones
-        self.fault = min(
-            lookup.faults.items(), key=lambda item: dones[item[0]] if item[0] < len(dones) else FOREVER, default=NONE
-        )[1]
         for index in () if self.stream.moves else lookup.faults:
             if first <= index < len(dones):
                 alarm = Alarm((lambda _, index=index: self._meet_fault(index),))
@@ -217,8 +215,7 @@ class ReadBatch:
         self.moved_bytes += rows * row_bytes
 
 
-FALL_DUE: Calls = (ReadBatch.fall_due,)
-NONE: tuple[int, None] = (-1, None)
+        for index in () if self.stream.moves else lookup.faults:
 
 
 @attrs.frozen

@@ -215,7 +215,7 @@ class ReadBatch:
         self.moved_bytes += rows * row_bytes
 
 
-        for index in () if self.stream.moves else lookup.faults:
+FALL_DUE: Calls = (ReadBatch.fall_due,)
 
 
 @attrs.frozen

@@ -88,15 +88,13 @@ def _replay(text: str, as_json: bool) -> int:
     from tessbed.scenarios.verification.explore.exploration import exploration_line
     from tessbed.sim.checkers.hazards import Checker
 
+    case, order = token.decode_token(text)
+    bench, checker, choose = ExplorationBench(case), Checker("report"), schedules.written(order)
     try:
-        case, order = token.decode_token(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--replay") from None
-    bench, checker = ExplorationBench(case), Checker("report")
-    try:
-        ran = bench.run(schedules.written(order) if order else schedules.first, checker)
+        ran = bench.run(choose, checker)
+        choose.check_end()
     except schedules.OrderDiverged as error:
-        text = "this firmware does not take that order: it asks for other transfers than the one that made the token"
+        text = f"the firmware of this version does not take the token's order, wanted that of the token: {error}"
         raise click.BadParameter(text, param_hint="--replay") from error
     fine = not ran.findings and not ran.corrupted
     what = exploration_line(bench, ran)

@@ -16,7 +16,9 @@ LIBRARIES = frozenset({"", "numpy", "attr", "simpy"})
 
 
 def is_firmware_fault(error: Exception) -> bool:
-    """True where the firmware is at fault."""
+    """True where the firmware is at fault; it never is where the machine has no memory left."""
+    if isinstance(error, MemoryError):
+        return False
     return isinstance(error, DEVICE_ERRORS) or not _raiser(error.__traceback__).startswith(HARNESS)
 
 

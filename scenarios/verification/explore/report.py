@@ -25,7 +25,10 @@ class ExplorationReport:
 
     @property
     def replay(self) -> str | None:
-        """The token of the smallest case's first wrong order; of its plainest where only the checker objects."""
+        """The token of the smallest case's first wrong order; of its plainest where only the checker objects.
+
+        None where nothing went wrong, or where no token is large enough.
+        """
         if self.smallest is None:
             return None
         failure = self.smallest.failure
@@ -105,7 +108,8 @@ def _remarks(job: ExplorationReport) -> list[str]:
     if job.smallest is not None:
         reported += [f"{job.name}: smallest failing job: {case_words(job.smallest.case)}"]
         reported += [f"{job.name}: {line}" for line in verdict_lines(job.smallest)]
-        reported += [f"{job.name}: to replay: tessbed explore --replay {job.replay}"]
+        command = f"tessbed explore --replay {job.replay}" if job.replay else "no token holds so large a job or order"
+        reported += [f"{job.name}: to replay: {command}"]
     return reported
 
 

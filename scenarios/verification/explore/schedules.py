@@ -9,8 +9,13 @@ import hashlib
 from collections.abc import Sequence
 from random import Random
 
+import attrs
+
 from tessbed.sim.interleavings.actions import Name, Thread
 from tessbed.sim.interleavings.untimed_engine import Choose
+
+MOST_MOMENTS = 200_000
+"""An order without names ends after so many moments."""
 
 
 class OrderDiverged(ValueError):
@@ -43,19 +48,37 @@ def first(ready: Sequence[Thread]) -> int:
     return 0
 
 
-def written(names: Sequence[Name]) -> Choose:
-    """The order that names its threads one after the other."""
-    left = iter(names)
+@attrs.define(eq=False)
+class Written:
+    """The order that names its threads one after the other; without names the plainest, of `most` moments at most."""
 
-    def choose(ready: Sequence[Thread]) -> int:
-        wanted = next(left, None)
-        found = (index for index, thread in enumerate(ready) if thread.name == wanted)
-        index = next(found, None)
+    names: Sequence[Name]
+    most: int
+    taken: int = attrs.field(default=0, init=False)
+
+    def __call__(self, ready: Sequence[Thread]) -> int:
+        """The thread that is named next. Raises OrderDiverged where it can not go on."""
+        number = self.taken
+        self.taken += 1
+        if not self.names:
+            if number >= self.most:
+                raise OrderDiverged(f"the job has more than {self.most:,} moments")
+            return 0
+        wanted = self.names[number] if number < len(self.names) else None
+        index = next((index for index, thread in enumerate(ready) if thread.name == wanted), None)
         if index is None:
             raise OrderDiverged(f"wanted {wanted}, which can not go on")
         return index
 
-    return choose
+    def check_end(self) -> None:
+        """The job is over. Raises OrderDiverged where the order goes on."""
+        if self.taken < len(self.names):
+            raise OrderDiverged(f"the job ends after {self.taken:,} of {len(self.names):,} moments")
+
+
+def written(names: Sequence[Name]) -> Written:
+    """A written order."""
+    return Written(names, MOST_MOMENTS)
 
 
 def fingerprint(names: Sequence[Name]) -> str:

@@ -13,9 +13,9 @@ from tessbed.firmware_models.ops import pack, unpack
 from tessbed.firmware_models.worker_loop import wait_groups
 from tessbed.sim.errors import HazardError
 from tessbed.sim.spec.device_spec import DeviceSpec, override
-from tests.firmware_models.rig import device_geometry, launch
+from tests.firmware_models.rig import device_geometry, launch, source_of
 from tests.geometries import random_geometries
-from tests.oracle import Geometry
+from tests.oracle import Geometry, expected_output
 
 HWC = (-1, 0, 1, 2)
 
@@ -113,6 +113,24 @@ def test_staging_is_bounded_where_a_worker_begins_inside_a_pixel(scratch_bytes: 
                 first = (band.chain[0].address - device.output_address) // device.linear_scalar_bytes
                 inside += first % channels % 16 != 0
     assert inside > 20
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_small_slots_hold_the_tail_of_the_last_band(slots: int) -> None:
+    """A slot has room for as many pixels as fit it and the alignment bytes of the tile, which the last band brings."""
+    changes = {"slots": slots, "scratch_bytes": 128 * (1 + slots), "scratch_reserved_bytes": 0}
+    spec, full = override(DeviceSpec(), changes), 0
+    for channels, pixels, dtype in product((1, 3, 5, 7), range(72, 90, 2), ("int8", "bf16")):
+        geometry = Geometry("tess", (1, pixels, channels), dtype, HWC, (1, 1, pixels, channels))
+        budget, made = all_bands(geometry, spec)
+        assert budget.slot_bytes == 128
+        drained = sum(d.row_bytes for d in made[-1].chain)
+        tail = -pixels * channels * device_geometry(geometry).scalar_bytes % 16
+        assert tail < drained <= budget.slot_bytes
+        full += drained + 16 > budget.slot_bytes and tail > 0
+        done = launch(geometry, {"workers": 1, **changes})
+        assert done.output == expected_output(geometry, source_of(geometry))
+    assert full
 
 
 @pytest.mark.parametrize(

@@ -25,15 +25,21 @@ from tests.scenarios.texts import SMALL
 EV74 = ["jobs.*.backend=ev74"]
 
 
-def random_measured(count, seed):
-    """Random tensors on random devices, by the exact engine."""
+def random_scenarios(count, seed):
+    """One random tensor each, on random devices."""
     base = studied(compose(parse_toml(SMALL, "f"), None))
     for geometry in random_geometries(count, seed):
         if 0 not in geometry.shape:
             rng = random.Random(f"{seed}/{geometry}")
             job = attrs.evolve(base.jobs[0], plan=plan_of(request_of(geometry)), workers=None)
             spec = override(DeviceSpec(), firmware_device(rng))
-            yield measure_scenario(attrs.evolve(base, device=spec, jobs=(job,))).jobs[0]
+            yield attrs.evolve(base, device=spec, jobs=(job,))
+
+
+def random_measured(count, seed):
+    """Random tensors on random devices, by the exact engine."""
+    for scenario in random_scenarios(count, seed):
+        yield measure_scenario(scenario).jobs[0]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -116,6 +116,12 @@ def _refused(error: Exception, arguments: list[str]) -> int:
     return code
 
 
+def failed_ourselves(what: str) -> int:
+    """Say that tessbed itself failed on a part of what it was asked, whose rows say how; returns the exit code."""
+    echo(f"tessbed itself failed on {what}, as shown there: a bug of ours, and no verdict on them", err=True)
+    return BUG
+
+
 def code_of(error: Exception) -> int | None:
     """The exit code of an error that is not a bug of ours."""
     return next((CODES[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in CODES), None)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from tessbed.commands.exits import FAILED, OK
+from tessbed.commands.exits import FAILED, OK, failed_ourselves
 from tessbed.commands.options import command as verb
 from tessbed.commands.options import json_option, print_result, quiet_option, say, settings_option
 from tessbed.commands.study import (
@@ -77,6 +77,7 @@ def command(
     from tessbed.scenarios.study.search.trials import Memory, search
     from tessbed.scenarios.study.sweep import space, table
     from tessbed.scenarios.study.sweep.execution import interrupted
+    from tessbed.scenarios.study.sweep.point import bugs
     from tessbed.scenarios.study.sweep.resolver import Resolver, check_configuration
 
     spanned, name = space.parse_space(varied, "--over"), find(file).stem
@@ -101,6 +102,9 @@ def command(
 
         save(course(reported, report.best_so_far([trial["ticks"] for trial in reported["trials"]])), plot)
     print_result(reported, lambda: report.lines(reported), as_json=as_json)
+    tried = [found.baseline, *(trial.row for trial in found.trials)]
+    if failures := bugs(tried):
+        return failed_ourselves(f"{failures:,} of {len(tried):,} configurations")
     return FAILED if reported["best"] is None else OK
 
 

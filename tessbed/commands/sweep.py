@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tessbed.commands.exits import FAILED, OK
+from tessbed.commands.exits import FAILED, OK, failed_ourselves
 from tessbed.commands.options import command as verb
 from tessbed.commands.options import json_option, print_result, quiet_option, say, settings_option
 from tessbed.commands.study import (
@@ -70,6 +70,7 @@ def command(
     from tessbed.scenarios.study.sweep.batches import BatchRunner
     from tessbed.scenarios.study.sweep.execution import interrupted, plan_sweep, run_sweep
     from tessbed.scenarios.study.sweep.executors import parse_executor
+    from tessbed.scenarios.study.sweep.point import bugs
 
     spanned, name, began = space.parse_space(varied), find(file).stem, perf_counter()
     path = db or f"{name}.sweep.sqlite"
@@ -94,6 +95,8 @@ def command(
         save(_picture(name, spanned, rows), plot)
     document = {"schema_version": 1, "name": name, **by, "rows": rows}
     print_result(document, lambda: table.table_lines(name, spanned, rows), as_json=as_json)
+    if failures := bugs(found):
+        return failed_ourselves(f"{failures:,} of {len(rows):,} points")
     return FAILED if all(row["error"] for row in rows) else OK
 
 

@@ -9,6 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tessbed.scenarios.study.measurement import measure_scenario
+from tessbed.scenarios.study.sweep import point
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 SWEPT = ("--vary", "device.workers=1,2", "--executor", "here", "--db", "results")
@@ -183,3 +186,30 @@ def test_a_form_of_the_engine_that_is_not_there_is_one_mistake(verb, tessbed, mo
     assert said.code == 2
     assert said.err.splitlines()[-1].startswith("TESSBED_EXACT: got 'fortran'")
     assert said.out == ""
+
+
+FAILING = [
+    (("sweep", "chroma", "--set", "jobs.*.backend=ev74", "--vary", "device.workers=1,2,3"), "1 of 3 points"),
+    (("search", "chroma", "--set", "jobs.*.backend=ev74", "--over", "device.workers=1..3"), "1 of 4 configurations"),
+]
+
+
+@pytest.mark.parametrize("kind", [TypeError, MemoryError], ids=["a bug", "a machine without memory"])
+@pytest.mark.parametrize(("words", "what"), FAILING, ids=["sweep", "search"])
+def test_a_failure_of_ours_is_no_verdict(words, what, kind, tessbed, monkeypatch) -> None:
+    """A point that tessbed itself fails on ends in exit code 70, with the results of all others; memory does not."""
+
+    def failing(scenario, engine, *, trace):
+        if scenario.device.workers == 2:
+            raise kind("for a reason")
+        return measure_scenario(scenario, engine, trace=trace)
+
+    monkeypatch.setattr(point, "measure_scenario", failing)
+    executor = ("--executor", "here") if words[0] == "sweep" else ()
+    said = tessbed(*words, *executor, "--out", "rows.jsonl", "-q")
+    rows = [json.loads(line) for line in Path("rows.jsonl").read_text().splitlines()]
+    assert [row["error"] for row in rows if row["error"]] == [f"{kind.__name__}: for a reason"]
+    assert all(row["device_ticks"] for row in rows if not row["error"])
+    assert f"{kind.__name__}: for a reason" in said.out
+    assert said.code == (70 if kind is TypeError else 0)
+    assert (f"tessbed itself failed on {what}" in said.err) == (kind is TypeError)

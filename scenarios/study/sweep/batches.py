@@ -156,7 +156,7 @@ class BatchRunner:
         if error is None:
             yield self._done(chunk, future)
         elif not isinstance(error, self.deaths):
-            yield _all_failed(chunk.batch, f"{type(error).__name__}: {error}")
+            yield _all_failed(chunk.batch, f"{type(error).__name__}: {error}", bug=True)
         elif chunk.suspect:
             yield _all_failed(chunk.batch, f"its worker died twice: {error or type(error).__name__}")
             self._dismiss()
@@ -188,5 +188,5 @@ class BatchRunner:
         self._executor = None
 
 
-def _all_failed(batch: Batch, text: str) -> list[Result]:
-    return [(key, failed(text, passing=True)) for key, _ in batch.points]
+def _all_failed(batch: Batch, text: str, *, bug: bool = False) -> list[Result]:
+    return [(key, failed(text, passing=True, bug=bug)) for key, _ in batch.points]

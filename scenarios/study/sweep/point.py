@@ -1,6 +1,6 @@
 """Point: one configuration, from its device to a row of results. What a process or a cluster's worker runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -11,6 +11,7 @@ from tessbed.runtime.errors import CapabilityError, HeapExhausted
 from tessbed.scenarios.format.option_values import ENGINES
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.study.measurement import measure_scenario
+from tessbed.sim.errors import HangError, HazardError
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.stats import STALLS, JobStats
 
@@ -30,6 +31,8 @@ MOST = 2**63 - 1
 CHUNK_S = 0.25
 """How long a process works before it hands over what is done."""
 REFUSALS = (BindingError, NotRepresentable, CapabilityError, HeapExhausted)
+ENDINGS = (MemoryError, OSError, HazardError, HangError)
+"""What a run can raise without a failure of tessbed itself: a machine without room, and findings about firmware."""
 
 
 @attrs.frozen
@@ -44,7 +47,7 @@ class Batch:
 def run_batch(batch: Batch) -> list[Result]:
     """(key, row) of every point, or of the first ones where they take longer than CHUNK_S; at least of one.
 
-    What a point itself does wrong, a bug of ours too, is its row's `error`.
+    What a point itself does wrong is its row's `error`. So is a failure of tessbed itself, as a `bug`.
     """
     began, results = perf_counter(), []
     for key, device in batch.points:
@@ -61,16 +64,24 @@ def run_point(scenario: Scenario, engine: str, device: DeviceSpec) -> Row:
     except REFUSALS as error:
         return failed(str(error))
     except Exception as error:
-        return failed(f"{type(error).__name__}: {error}", passing=True)
+        return failed(f"{type(error).__name__}: {error}", passing=True, bug=not isinstance(error, ENDINGS))
     if measured.failed:
         return failed("; ".join(f"job {job.name} {job.text}" for job in measured.failed))
     instead = {"instead": measured.instead} if measured.instead else {}
     return {**_row([(job.job.name, job.stats) for job in measured.jobs]), "engine": measured.engine, **instead}
 
 
-def failed(text: str, *, passing: bool = False) -> Row:
-    """The row of a point without results. `passing`: another try may end otherwise, so no store keeps it."""
-    return {"error": text, "passing": True} if passing else {"error": text}
+def failed(text: str, *, passing: bool = False, bug: bool = False) -> Row:
+    """The row of a point without results.
+
+    `passing`: another try may end otherwise, so no store keeps it. `bug`: tessbed itself failed, which is no verdict.
+    """
+    return {"error": text, **({"passing": True} if passing else {}), **({"bug": True} if bug else {})}
+
+
+def bugs(rows: Iterable[Row]) -> int:
+    """The number of rows whose points tessbed itself failed on."""
+    return sum("bug" in row for row in rows)
 
 
 def is_row(row: Any) -> bool:

@@ -17,7 +17,7 @@ from tessbed.scenarios.text_table import aligned
 
 SHOWN = 20
 REASONS = 3
-APART = ("jobs", "error", "instead", "passing")
+APART = ("jobs", "error", "instead", "passing", "bug")
 Flat = dict[str, Any]
 
 

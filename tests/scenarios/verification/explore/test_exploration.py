@@ -279,7 +279,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert job["smallest"]["failure"]["what"] in text
         code, text, _ = reported(str(file), "--orders", "10")
         assert code == 4
-        assert f"again: tessbed explore --replay {job['replay']}" in text
+        assert f"to replay: tessbed explore --replay {job['replay']}" in text
     assert reported("--replay", "nonsense")[0] == 2
     code, _, err = reported()
     assert code == 2

@@ -118,7 +118,7 @@ def _refused(error: Exception, arguments: list[str]) -> int:
 
 def failed_ourselves(what: str) -> int:
     """Say that tessbed itself failed on a part of what it was asked, whose rows say how; returns the exit code."""
-    echo(f"tessbed itself failed on {what}, as shown there: a bug of ours, and no verdict on them", err=True)
+    echo(f"tessbed itself failed on {what}, as shown there: this is a bug in tessbed, not a verdict on them", err=True)
     return BUG
 
 

@@ -235,7 +235,7 @@ def test_a_failure_of_ours_is_no_finding(
     ended, out, err = said(capsys, str(file), "--orders", "10")
     assert ended == code
     assert ("Traceback" in err, out == "") == (code == 70, code == 70)
-    assert ("no verdict" in err) == (code == 70)
+    assert ("not a verdict" in err) == (code == 70)
 
 
 def firmware_without_memory(worker: object, program: object) -> Iterator[object]:

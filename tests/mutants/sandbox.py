@@ -34,7 +34,7 @@ class Fate:
 
 
 FATES = {
-    "killed": "a named test failed, or did not end in time",
+    "killed": "a named test failed, did not end in time, or was ended by a signal",
     "survived": "every named test passed",
     "does not apply": "the old text does not occur exactly once",
     "does not build": "the C compiler refused it",
@@ -73,6 +73,8 @@ class Sandbox:
             return Fate("killed", f"no end within {self.timeout_s:.0f} s")
         if done.returncode == PASSED:
             return Fate("survived")
+        if done.returncode < 0:
+            return Fate("killed", f"signal {-done.returncode} ended the tests")
         caught = FIRST_FAILURE.search(done.stdout)
         if done.returncode in (FAILED, STOPPED) and caught:
             return Fate("killed", caught[1])

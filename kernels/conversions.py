@@ -16,6 +16,9 @@ CONVERSIONS: dict[str, str] = {
     "split": "a linear 16-bit word into a low and a high byte plane",
     "join": "a low and a high byte plane into a linear 16-bit word",
     "widen": "a low and a high byte plane into the upper half of a linear 32-bit word, the lower half zero",
+    "narrow": "a linear FP32 word, rounded to BF16, into a low and a high byte plane",
+    "quantize": "a linear FP32 word, scaled, rounded, shifted and saturated, into one byte",
+    "dequantize": "one byte, shifted and divided by the scale, into a linear FP32 word",
 }
 
 Entry = TypeVar("Entry")

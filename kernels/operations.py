@@ -15,6 +15,7 @@ from functools import cache
 
 import attrs
 
+from tessbed.kernels import binary32
 from tessbed.kernels.conversions import CONVERSIONS
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import ContractError
@@ -66,6 +67,16 @@ class Parameter:
     choices: tuple[str, ...] = ()
     real: bool = False
     group: str = ""
+
+    def stands_for(self, word: int) -> bool:
+        """Whether `word`, as the packet field holds it, stands for a value: the bits of a positive finite binary32
+        number, the number of a choice, or the byte of a whole number.
+        """
+        if self.real:
+            return 0 < word < binary32.INFINITY
+        if self.choices:
+            return 0 <= word < len(self.choices)
+        return 0 <= word <= 0xFF and self.low <= (word - 256 if word > 127 and self.low < 0 else word) <= self.high
 
 
 @attrs.frozen(cache_hash=True)
@@ -147,6 +158,53 @@ def _outputs(row: Operation, source: DType | None) -> tuple[DType, ...]:
 _TESS_MOVES = "Tess moves INT8 and BF16 only; cast or quantize first"
 _DETESS_MOVES = "Detess moves INT8 and BF16 only; DetessCast widens BF16"
 
+_CASTTESS_READS = "CastTess reads FP32 or BF16; convert first"
+_QUANTTESS_READS = "QuantTess reads FP32; convert first, or move INT8 with Tess"
+_DEQUANT_READS = "DetessDequant reads INT8; DetessCast widens BF16"
+
+PADDING = Parameter(
+    name="int8_channel_padding",
+    argument="fill",
+    meaning="byte of padded channels",
+    fits="tess on int8 with pad16, required there; quanttess with pad16, the zero point without it",
+    does="writes padding",
+    field="channel_fill",
+    low=-128,
+    high=127,
+)
+SCALE = Parameter(
+    name="scale",
+    argument="scale",
+    meaning="factor of quanttess, divisor of detessdequant: positive and finite as binary32",
+    fits="quanttess and detessdequant, required there",
+    does="scales",
+    field="scale",
+    real=True,
+    group="quantization",
+)
+ZERO_POINT = Parameter(
+    name="zero_point",
+    argument="zero_point",
+    meaning="INT8 code of the number 0",
+    fits="quanttess and detessdequant, required there",
+    does="has a zero point",
+    field="zero_point",
+    low=-128,
+    high=127,
+    group="quantization",
+)
+ROUNDING = Parameter(
+    name="rounding",
+    argument="rounding",
+    meaning="from the product to an integer",
+    fits="quanttess, nearest_even without it",
+    does="rounds to an integer",
+    field="rounding",
+    choices=("toward_zero", "nearest_even", "up", "down"),
+    group="quantization",
+)
+"""Parameters, by the words of scenarios and packets. The number of a choice is its place, from 0."""
+
 TESS = Operation(
     name="tess",
     title="Tess",
@@ -155,18 +213,7 @@ TESS = Operation(
     scalars=(Scalars(DType.INT8, DType.INT8, "copy"), Scalars(DType.BF16, DType.BF16, "split")),
     formats=(TileFormat.COMPACT, TileFormat.PAD16),
     remedies=(_TESS_MOVES, _TESS_MOVES),
-    parameters=(
-        Parameter(
-            name="int8_channel_padding",
-            argument="fill",
-            meaning="byte of padded channels",
-            fits="tess on int8 with pad16, required there",
-            does="writes padding",
-            field="channel_fill",
-            low=-128,
-            high=127,
-        ),
-    ),
+    parameters=(PADDING,),
 )
 DETESS = Operation(
     name="detess",
@@ -192,7 +239,43 @@ DETESSCAST = Operation(
     strict_zero_strides=True,
 )
 
-OPERATIONS: dict[str, Operation] = {row.name: row for row in (TESS, DETESS, DETESSCAST)}
+CASTTESS = Operation(
+    name="casttess",
+    title="CastTess",
+    code=8,
+    packs=True,
+    scalars=(Scalars(DType.BF16, DType.FP32, "narrow"), Scalars(DType.BF16, DType.BF16, "split")),
+    formats=(TileFormat.COMPACT, TileFormat.PAD16),
+    remedies=(_CASTTESS_READS, "CastTess makes BF16 only"),
+    version_minor=1,
+)
+QUANTTESS = Operation(
+    name="quanttess",
+    title="QuantTess",
+    code=16,
+    packs=True,
+    scalars=(Scalars(DType.INT8, DType.FP32, "quantize"),),
+    formats=(TileFormat.COMPACT, TileFormat.PAD16),
+    remedies=(_QUANTTESS_READS, "QuantTess makes INT8 only"),
+    parameters=(SCALE, ZERO_POINT, ROUNDING, PADDING),
+    version_minor=1,
+)
+DETESSDEQUANT = Operation(
+    name="detessdequant",
+    title="DetessDequant",
+    code=32,
+    packs=False,
+    scalars=(Scalars(DType.INT8, DType.FP32, "dequantize"),),
+    formats=(TileFormat.COMPACT, TileFormat.PAD16, TileFormat.CBLOCKED),
+    remedies=(_DEQUANT_READS, "DetessDequant makes FP32 only"),
+    strict_zero_strides=True,
+    parameters=(SCALE, ZERO_POINT),
+    version_minor=1,
+)
+
+OPERATIONS: dict[str, Operation] = {
+    row.name: row for row in (TESS, DETESS, DETESSCAST, CASTTESS, QUANTTESS, DETESSDEQUANT)
+}
 
 
 def names_where(holds: Callable[[Operation], bool]) -> str:

@@ -13,7 +13,7 @@ import attrs
 from tessbed.kernels import admission
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import ContractError
-from tessbed.kernels.operations import OPERATIONS, Operation, TileFormat
+from tessbed.kernels.operations import OPERATIONS, Operation, Parameter, TileFormat
 from tessbed.kernels.plan import LIMIT_BYTES, OuterAxis, Plan, PortPlan, mark_admitted
 from tessbed.kernels.tensor import Strided, TensorSpec, dense_strides, span_bytes
 from tessbed.kernels.tiling import TILE_ALIGNMENT_BYTES, MappedAxis, tile_classes, tile_grid
@@ -121,18 +121,18 @@ def _check_fill(plan: Plan) -> None:
     padded = plan.tiled_dtype is DType.INT8 and plan.tile_format is TileFormat.PAD16 and CHANNEL_FILL in fields
     if type(plan.channel_fill) is not int or not 0 <= plan.channel_fill <= (0xFF if padded else 0):
         raise _forged("channel_fill", plan.channel_fill, "a byte, 0 where no channel is padded with INT8")
-    wanted = tuple(field for field in fields if field != CHANNEL_FILL)
-    _check_parameters(plan.parameters, wanted)
+    _check_parameters(plan.parameters, [parameter for parameter in plan.op.parameters if parameter.field != CHANNEL_FILL])
 
 
-def _check_parameters(pairs: object, wanted: tuple[str, ...]) -> None:
-    """One pair of the packet field and an integer for each parameter of the conversion."""
+def _check_parameters(pairs: object, wanted: list[Parameter]) -> None:
+    """One pair of the packet field and a word that stands for a value, for each parameter of the conversion."""
+    names = tuple(parameter.field for parameter in wanted)
     fits = type(pairs) is tuple and all(type(pair) is tuple and len(pair) == 2 for pair in pairs)
-    if not fits or tuple(field for field, _ in pairs) != wanted:  # pyright: ignore[reportGeneralTypeIssues]
-        raise _forged("parameters", pairs, f"a pair of name and value for each of {wanted}")
-    for field, value in pairs:  # pyright: ignore[reportGeneralTypeIssues]
-        if type(value) is not int or value < 0:
-            raise _forged(f"parameters.{field}", value, "an integer of at least 0")
+    if not fits or tuple(field for field, _ in pairs) != names:  # pyright: ignore[reportGeneralTypeIssues]
+        raise _forged("parameters", pairs, f"a pair of name and value for each of {names}")
+    for parameter, (field, value) in zip(wanted, pairs, strict=True):  # pyright: ignore[reportArgumentType]
+        if type(value) is not int or not parameter.stands_for(value):
+            raise _forged(f"parameters.{field}", value, "an integer that stands for a value of it")
 
 
 def _check_storage(plan: Plan) -> None:

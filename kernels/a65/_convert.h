@@ -6,9 +6,14 @@
    leave_default_fp, which put the whole environment (control and all flags) back as it was.
 
    Rounding a product y to an integer: cut to -300..300 first, which changes no saturated result since zero points lie in
-   -128..127; then (y + 1.5 * 2**23) - 1.5 * 2**23 is y to the nearest integer, ties to even, because binary32 numbers of
-   that size have a spacing of one; the other modes step back or on where that overshot. No product may be fused with
-   the addition behind it: the build says -ffp-contract=off. */
+   -128..127, then to the nearest integer, ties to even; the other modes step back or on where that overshot. In plain C
+   the nearest integer is (y + 1.5 * 2**23) - 1.5 * 2**23, because binary32 numbers of that size have a spacing of one: no
+   product may be fused with the addition behind it, so the build says -ffp-contract=off. A NaN passes every comparison
+   as false; its integer is masked to zero.
+
+   SWEEP cuts a run into blocks that one vector step takes; the last block overlaps the one before it, and a run that is
+   shorter than a block goes through a block of its own. Every scalar is converted from its own place alone, so that
+   converting one twice changes nothing. */
 
 #ifndef TESSBED_CONVERT_H
 #define TESSBED_CONVERT_H
@@ -62,50 +67,165 @@ typedef struct Quantization {
 static inline uint32_t load_bits(const u8 *p) { uint32_t bits; memcpy(&bits, p, 4); return bits; }
 static inline float load_float(const u8 *p) { float value; memcpy(&value, p, 4); return value; }
 
-/* Binary32 to BF16: nearest, ties to even; a NaN keeps sign and upper half, and is made quiet. */
-static inline void narrow_run(u8 *to, const u8 *from, i64 n) {
-    for (i64 i = 0; i < n; i++) {
+#define MOST_IN_BLOCK 32
+
+/* Runs `step(to, from, ...)` on blocks of `block` scalars of `wide` bytes read and `made` bytes written. */
+#define SWEEP(block, wide, made, step, ...)                                                                            \
+    do {                                                                                                               \
+        i64 i = 0;                                                                                                     \
+        for (; i + (block) <= n; i += (block)) step(to + (made) * i, from + (wide) * i, __VA_ARGS__);                  \
+        if (i == n) break;                                                                                             \
+        if (n >= (block)) { step(to + (made) * (n - (block)), from + (wide) * (n - (block)), __VA_ARGS__); break; }    \
+        u8 read[4 * MOST_IN_BLOCK] = {0}, written[4 * MOST_IN_BLOCK];                                                  \
+        memcpy(read, from, (size_t)((wide) * n));                                                                      \
+        step(written, read, __VA_ARGS__);                                                                              \
+        memcpy(to, written, (size_t)((made) * n));                                                                     \
+    } while (0)
+
+#if defined(__AVX2__)
+
+#define BLOCK_SCALARS 32
+static inline __m256i narrow8(const u8 *from) {
+    const __m256i bits = _mm256_loadu_si256((const __m256i *)from), upper = _mm256_srli_epi32(bits, 16);
+    const __m256i odd = _mm256_and_si256(upper, _mm256_set1_epi32(1));
+    const __m256i sum = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7FFF)), odd);
+    const __m256i magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(0x7FFFFFFF));
+    const __m256i is_nan = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7F800000));
+    return _mm256_blendv_epi8(_mm256_srli_epi32(sum, 16), _mm256_or_si256(upper, _mm256_set1_epi32(0x40)), is_nan);
+}
+static inline void narrow_block(u8 *to, const u8 *from, int unused) {
+    (void)unused;
+    for (int half = 0; half < 2; half++) {
+        const __m256i words = _mm256_packus_epi32(narrow8(from + 64 * half), narrow8(from + 64 * half + 32));
+        _mm256_storeu_si256((__m256i *)(to + 32 * half), _mm256_permute4x64_epi64(words, 0xD8));
+    }
+}
+static ALWAYS_INLINE __m256i quantize8(const u8 *from, const Quantization *q, int rounding) {
+    const __m256 high = _mm256_set1_ps(300.0f), low = _mm256_set1_ps(-300.0f);
+    __m256 y = _mm256_mul_ps(_mm256_loadu_ps((const float *)from), _mm256_set1_ps(q->scale));
+    y = _mm256_max_ps(low, _mm256_min_ps(high, y)); /* the second operand where one is no number */
+    __m256i whole = rounding == TOWARD_ZERO ? _mm256_cvttps_epi32(y) : _mm256_cvtps_epi32(y);
+    const __m256 nearest = _mm256_cvtepi32_ps(whole);
+    if (rounding == UP) whole = _mm256_sub_epi32(whole, _mm256_castps_si256(_mm256_cmp_ps(nearest, y, _CMP_LT_OQ)));
+    if (rounding == DOWN) whole = _mm256_add_epi32(whole, _mm256_castps_si256(_mm256_cmp_ps(nearest, y, _CMP_GT_OQ)));
+    whole = _mm256_and_si256(whole, _mm256_castps_si256(_mm256_cmp_ps(y, y, _CMP_ORD_Q)));
+    return _mm256_add_epi32(whole, _mm256_set1_epi32(q->zero_point));
+}
+static ALWAYS_INLINE void quantize_block(u8 *to, const u8 *from, const Quantization *q, int rounding) {
+    const __m256i ab = _mm256_packs_epi32(quantize8(from, q, rounding), quantize8(from + 32, q, rounding));
+    const __m256i cd = _mm256_packs_epi32(quantize8(from + 64, q, rounding), quantize8(from + 96, q, rounding));
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32(_mm256_packs_epi16(ab, cd), order));
+}
+static ALWAYS_INLINE void dequantize_block(u8 *to, const u8 *from, const Quantization *q, int unused) {
+    const __m256 scale = _mm256_set1_ps(q->scale);
+    const __m256i zero_point = _mm256_set1_epi32(q->zero_point);
+    (void)unused;
+    for (int k = 0; k < 4; k++) {
+        const __m256i codes = _mm256_cvtepi8_epi32(load8(from + 8 * k));
+        const __m256 value = _mm256_cvtepi32_ps(_mm256_sub_epi32(codes, zero_point));
+        _mm256_storeu_ps((float *)(to + 32 * k), _mm256_div_ps(value, scale));
+    }
+}
+
+#elif defined(__SSSE3__) && !defined(TESSBED_PLAIN)
+
+#define BLOCK_SCALARS 16
+static inline __m128i narrow4(const u8 *from) {
+    const __m128i bits = load(from), upper = _mm_srli_epi32(bits, 16);
+    const __m128i odd = _mm_and_si128(upper, _mm_set1_epi32(1));
+    const __m128i sum = _mm_add_epi32(_mm_add_epi32(bits, _mm_set1_epi32(0x7FFF)), odd);
+    const __m128i magnitude = _mm_and_si128(bits, _mm_set1_epi32(0x7FFFFFFF));
+    const __m128i is_nan = _mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7F800000));
+    const __m128i quiet = _mm_slli_epi32(_mm_or_si128(upper, _mm_set1_epi32(0x40)), 16);
+    return _mm_srai_epi32(_mm_or_si128(_mm_andnot_si128(is_nan, sum), _mm_and_si128(is_nan, quiet)), 16);
+}
+static inline void narrow_block(u8 *to, const u8 *from, int unused) {
+    (void)unused;
+    for (int half = 0; half < 2; half++)
+        store(to + 16 * half, _mm_packs_epi32(narrow4(from + 32 * half), narrow4(from + 32 * half + 16)));
+}
+static ALWAYS_INLINE __m128i quantize4(const u8 *from, const Quantization *q, int rounding) {
+    __m128 y = _mm_mul_ps(_mm_loadu_ps((const float *)from), _mm_set1_ps(q->scale));
+    y = _mm_max_ps(_mm_set1_ps(-300.0f), _mm_min_ps(_mm_set1_ps(300.0f), y)); /* the second operand where one is no number */
+    __m128i whole = rounding == TOWARD_ZERO ? _mm_cvttps_epi32(y) : _mm_cvtps_epi32(y);
+    const __m128 nearest = _mm_cvtepi32_ps(whole);
+    if (rounding == UP) whole = _mm_sub_epi32(whole, _mm_castps_si128(_mm_cmplt_ps(nearest, y)));
+    if (rounding == DOWN) whole = _mm_add_epi32(whole, _mm_castps_si128(_mm_cmpgt_ps(nearest, y)));
+    whole = _mm_and_si128(whole, _mm_castps_si128(_mm_cmpord_ps(y, y)));
+    return _mm_add_epi32(whole, _mm_set1_epi32(q->zero_point));
+}
+static ALWAYS_INLINE void quantize_block(u8 *to, const u8 *from, const Quantization *q, int rounding) {
+    const __m128i ab = _mm_packs_epi32(quantize4(from, q, rounding), quantize4(from + 16, q, rounding));
+    const __m128i cd = _mm_packs_epi32(quantize4(from + 32, q, rounding), quantize4(from + 48, q, rounding));
+    store(to, _mm_packs_epi16(ab, cd));
+}
+static ALWAYS_INLINE void dequantize_block(u8 *to, const u8 *from, const Quantization *q, int unused) {
+    const __m128i codes = load(from), zero = _mm_setzero_si128(), zero_point = _mm_set1_epi32(q->zero_point);
+    const __m128i pairs[2] = {_mm_unpacklo_epi8(zero, codes), _mm_unpackhi_epi8(zero, codes)};
+    (void)unused;
+    for (int k = 0; k < 4; k++) {
+        const __m128i upper = k % 2 ? _mm_unpackhi_epi16(zero, pairs[k / 2]) : _mm_unpacklo_epi16(zero, pairs[k / 2]);
+        const __m128 value = _mm_cvtepi32_ps(_mm_sub_epi32(_mm_srai_epi32(upper, 24), zero_point));
+        _mm_storeu_ps((float *)(to + 16 * k), _mm_div_ps(value, _mm_set1_ps(q->scale)));
+    }
+}
+
+#else
+
+#define BLOCK_SCALARS 16
+static inline void narrow_block(u8 *to, const u8 *from, int unused) {
+    (void)unused;
+    for (i64 i = 0; i < BLOCK_SCALARS; i++) {
         uint32_t bits = load_bits(from + 4 * i), upper = bits >> 16;
         uint32_t rounded = (bits + 0x7FFF + (upper & 1)) >> 16;
         uint16_t word = (uint16_t)((bits & 0x7FFFFFFF) > 0x7F800000 ? upper | 0x40 : rounded);
         memcpy(to + 2 * i, &word, 2);
     }
 }
-
-#define QUANTIZE(ADJUST)                                                                                               \
-    for (i64 i = 0; i < n; i++) {                                                                                      \
-        float y = load_float(from + 4 * i) * scale;                                                                    \
-        y = y > 300.0f ? 300.0f : y;                                                                                   \
-        y = y < -300.0f ? -300.0f : y;                                                                                 \
-        float whole = (y + 12582912.0f) - 12582912.0f;                                                                 \
-        ADJUST;                                                                                                        \
-        int32_t code = y == y ? (int32_t)whole : 0;                                                                    \
-        code += zero_point;                                                                                            \
-        code = code > 127 ? 127 : code;                                                                                \
-        code = code < -128 ? -128 : code;                                                                              \
-        to[i] = (u8)code;                                                                                              \
+static ALWAYS_INLINE void quantize_block(u8 *to, const u8 *from, const Quantization *q, int rounding) {
+    for (i64 i = 0; i < BLOCK_SCALARS; i++) {
+        float y = load_float(from + 4 * i) * q->scale;
+        y = y > 300.0f ? 300.0f : y;
+        y = y < -300.0f ? -300.0f : y;
+        float whole = (y + 12582912.0f) - 12582912.0f;
+        if (rounding == UP || (rounding == TOWARD_ZERO && y < 0)) whole += whole < y ? 1.0f : 0.0f;
+        if (rounding == DOWN || (rounding == TOWARD_ZERO && y > 0)) whole -= whole > y ? 1.0f : 0.0f;
+        int32_t code = (y == y ? (int32_t)whole : 0) + q->zero_point;
+        code = code > 127 ? 127 : code;
+        code = code < -128 ? -128 : code;
+        to[i] = (u8)code;
     }
+}
+static ALWAYS_INLINE void dequantize_block(u8 *to, const u8 *from, const Quantization *q, int unused) {
+    (void)unused;
+    for (i64 i = 0; i < BLOCK_SCALARS; i++) {
+        float value = (float)((int32_t)(int8_t)from[i] - q->zero_point) / q->scale;
+        memcpy(to + 4 * i, &value, 4);
+    }
+}
+
+#endif
+
+/* Binary32 to BF16: nearest, ties to even; a NaN keeps sign and upper half, and is made quiet. */
+static void narrow_run(u8 *to, const u8 *from, i64 n, const Quantization *q) {
+    (void)q;
+    SWEEP(BLOCK_SCALARS, 4, 2, narrow_block, 0);
+}
 
 /* Binary32 to INT8 codes; zero_point where the value is no number. Between enter_default_fp and leave_default_fp. */
-static inline void quantize_run(u8 *to, const u8 *from, i64 n, const Quantization *q) {
-    const float scale = q->scale;
-    const int32_t zero_point = q->zero_point;
+static void quantize_run(u8 *to, const u8 *from, i64 n, const Quantization *q) {
     switch (q->rounding) {
-        case NEAREST_EVEN: QUANTIZE((void)0) break;
-        case UP: QUANTIZE(whole += whole < y ? 1.0f : 0.0f) break;
-        case DOWN: QUANTIZE(whole -= whole > y ? 1.0f : 0.0f) break;
-        default: QUANTIZE(whole += whole < y && y < 0 ? 1.0f : 0.0f; whole -= whole > y && y > 0 ? 1.0f : 0.0f)
+        case NEAREST_EVEN: SWEEP(BLOCK_SCALARS, 4, 1, quantize_block, q, NEAREST_EVEN); break;
+        case UP: SWEEP(BLOCK_SCALARS, 4, 1, quantize_block, q, UP); break;
+        case DOWN: SWEEP(BLOCK_SCALARS, 4, 1, quantize_block, q, DOWN); break;
+        default: SWEEP(BLOCK_SCALARS, 4, 1, quantize_block, q, TOWARD_ZERO);
     }
 }
 
 /* INT8 codes to binary32. Between enter_default_fp and leave_default_fp. */
-static inline void dequantize_run(u8 *to, const u8 *from, i64 n, const Quantization *q) {
-    const float scale = q->scale;
-    const int32_t zero_point = q->zero_point;
-    for (i64 i = 0; i < n; i++) {
-        float value = (float)((int32_t)(int8_t)from[i] - zero_point) / scale;
-        memcpy(to + 4 * i, &value, 4);
-    }
+static void dequantize_run(u8 *to, const u8 *from, i64 n, const Quantization *q) {
+    SWEEP(BLOCK_SCALARS, 1, 4, dequantize_block, q, 0);
 }
 
 #endif

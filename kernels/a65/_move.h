@@ -10,11 +10,6 @@
 
 #include "_vec.h"
 
-#if defined(__GNUC__)
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#else
-#define ALWAYS_INLINE inline
-#endif
 #define MAX_STREAMS 8
 
 typedef struct Row { /* tables are bytes: the layout must not depend on the vectors that a file is compiled for */
@@ -30,6 +25,7 @@ typedef struct Row { /* tables are bytes: the layout must not depend on the vect
     u8 spread[32];               /* shuffles few channels into two padded planes */
     u8 keep[16], fill[16];       /* mask and bytes of the padded last group of 16 channels */
     u8 fill_byte;
+    const struct Stage *stage;   /* of rows whose values are converted (_stage.h), else NULL */
 } Row;
 
 typedef void RowMover(const Row *row, u8 *tiled, u8 *linear, i64 pixels);
@@ -517,21 +513,5 @@ static void unpack_streams(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     else BY_CHANNELS(unpack_stream_pixels, 4)
     unpack_scalars(row, tiled + whole * row->tiled_step, linear + whole * row->width, pixels - whole);
 }
-
-typedef struct Movers {
-    const char *name;
-    RowMover *pack_same, *unpack_same, *pack_cross, *unpack_cross, *widen_cross, *pack_bytes, *unpack_bytes;
-    RowMover *pack_byte_groups, *unpack_byte_groups, *pack_groups, *unpack_groups, *widen_groups;
-    RowMover *pack_words, *unpack_words, *widen_words, *pack_transposed_bytes, *pack_transposed_words;
-    RowMover *unpack_transposed_bytes, *unpack_transposed_words, *pack_streams, *unpack_streams;
-    RowMover *pack_scalars, *unpack_scalars;
-} Movers;
-
-#define MOVERS(name)                                                                                                   \
-    {                                                                                                                  \
-        name, pack_same, unpack_same, pack_cross, unpack_cross, widen_cross, pack_bytes, unpack_bytes,                 \
-            pack_byte_groups, unpack_byte_groups, pack_groups, unpack_groups, widen_groups, pack_words, unpack_words, widen_words, pack_transposed_bytes, pack_transposed_words, unpack_transposed_bytes,          \
-            unpack_transposed_words, pack_streams, unpack_streams, pack_scalars, unpack_scalars                        \
-    }
 
 #endif

@@ -22,10 +22,11 @@ typedef struct Tiles { /* one class; four-fold fields are in C, D, H, W order */
     i64 counts[4], extents[4], tiled_offset, tiled_steps[4], linear_offset, linear_steps[4], stored, span;
 } Tiles;
 
-enum { COPY = 1, SPLIT, JOIN, WIDEN }; /* conversions, by the codes of native_rows.py */
+enum { COPY = 1, SPLIT, JOIN, WIDEN, NARROW, QUANTIZE, DEQUANTIZE }; /* conversions, by the codes of native_rows.py */
 
 typedef struct Program {
     i64 conversion, packs, cblocked, tiled_width, width, fill, outer, parts[4], strides[4], tiled_bytes, linear_bytes;
+    i64 scale, zero_point, rounding; /* of a quantization, as a packet has them; else 0 */
     /* followed by `outer` Loops and the product of `parts` Tiles */
 } Program;
 
@@ -60,6 +61,7 @@ static inline i64 further(i64 end, i64 count, i64 step) {
    nothing is inferred from widths. What is not in this table is refused. */
 static const struct { i64 conversion, packs, blocks, tiled_width, width; } KINDS[] = {
     {COPY, 1, 0, 1, 1}, {COPY, 0, 0, 1, 1}, {SPLIT, 1, 0, 2, 2}, {JOIN, 0, 1, 2, 2}, {WIDEN, 0, 1, 2, 4},
+    {NARROW, 1, 0, 2, 4}, {QUANTIZE, 1, 0, 1, 4}, {DEQUANTIZE, 0, 1, 1, 4},
 };
 
 static inline const char *kind_flaw(const Program *p) {
@@ -72,6 +74,15 @@ static inline const char *kind_flaw(const Program *p) {
             return NULL;
     }
     return found;
+}
+
+/* A quantization has a positive finite scale, the byte of a zero point and a rounding mode; nothing else has any. */
+static inline const char *quantization_flaw(const Program *p) {
+    int calculates = p->conversion == QUANTIZE || p->conversion == DEQUANTIZE;
+    if (calculates ? p->scale < 1 || p->scale > 0x7F7FFFFF : p->scale != 0) return "its scale is no positive finite number";
+    if (p->zero_point < 0 || p->zero_point > (calculates ? 0xFF : 0)) return "its zero point is no byte";
+    if (p->rounding < 0 || p->rounding > (p->conversion == QUANTIZE ? 3 : 0)) return "its rounding mode is unknown";
+    return NULL;
 }
 
 static inline int stores_its_channels(const Program *p, const Tiles *t) {
@@ -118,6 +129,8 @@ static inline const char *flaw(const Program *program, i64 bytes) {
         return "its length does not fit its loops and classes";
     const char *unknown = kind_flaw(program);
     if (unknown) return unknown;
+    const char *wrong = quantization_flaw(program);
+    if (wrong) return wrong;
     if (program->tiled_bytes < 0 || program->tiled_bytes > room || program->linear_bytes < 0 || program->linear_bytes > room)
         return "no storage is that large";
     const Tiles *tiles = tile_classes(program);

@@ -12,7 +12,7 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(TESSBED_PLAIN)
 #pragma GCC target("ssse3")
 #endif
-#include "_move.h"
+#include "_movers.h"
 #include "_program.h"
 
 extern const Movers *tessbed_wide_movers; /* of _rows_avx2.c; NULL where they can not run */
@@ -31,6 +31,7 @@ typedef struct Nest { /* pixel loops of one channel part; `before` leads from th
     Row row;
     RowMover *mover;
     u8 streams[MAX_STREAMS][MAX_STREAMS][16];
+    Stage stage; /* of a conversion of values: the row points here, so a nest stays where it was made */
 } Nest;
 
 static void add_loop(Loop *loop, int *loops, i64 count, i64 tiled, i64 linear) {
@@ -104,8 +105,7 @@ static Ways ways_of(i64 conversion, i64 packs) {
     }
 }
 
-static RowMover *choose_mover(Nest *nest, const Program *program) {
-    Row *row = &nest->row;
+static RowMover *choose_mover(Row *row, u8 (*streams)[MAX_STREAMS][16], const Program *program) {
     const Ways ways = ways_of(program->conversion, program->packs);
     const int packs = program->packs != 0;
     if (row->groups > 1) return ways.groups;
@@ -113,7 +113,7 @@ static RowMover *choose_mover(Nest *nest, const Program *program) {
     if (n > 1 && row->channel_stride != row->width) {
         if (row->linear_step != row->width) return ways.scalars;
         if (!compact || row->tiled_step > MAX_STREAMS) return ways.transposed;
-        make_streams(row, nest->streams, packs);
+        make_streams(row, streams, packs);
         return ways.streams;
     }
     if (compact && row->linear_step == n * row->width && row->stored == n) {
@@ -162,6 +162,79 @@ static int streams_out(const Program *program, const Row *row, Steps steps) {
     return pixel == row->linear_step && steps.linear % 16 == 0;
 }
 
+/* What a conversion of values makes with a stage, as an index of CONVERTERS, and the conversion of bytes between the
+   stage and the tiles; {-1, 0} for a conversion that moves bytes only. */
+typedef struct Fused { int values; i64 bytes; } Fused;
+
+static Fused fused_of(i64 conversion) {
+    switch (conversion) {
+        case NARROW: return (Fused){TO_BF16, SPLIT};
+        case QUANTIZE: return (Fused){TO_INT8, COPY};
+        case DEQUANTIZE: return (Fused){TO_FP32, COPY};
+        default: return (Fused){-1, 0};
+    }
+}
+
+/* The linear side's shape, and how many channels and pixels of it a piece takes (_stage.h). */
+static void shape_stage(Stage *s, i64 channels) {
+    int contiguous = channels == 1 || s->channel_step == WIDE;
+    i64 most = STAGE_SCALARS;
+    s->run = contiguous ? channels : 1;
+    if (contiguous && s->pixel_step == WIDE * channels) s->shape = DENSE;
+    else if (contiguous && channels >= LONG_CHANNELS) s->shape = LONG;
+    else if (s->pixel_step == WIDE) s->shape = PLANES, most = STAGE_SCALARS / 16;
+    else s->shape = SCATTERED;
+    if (channels > most) {
+        if (s->shape == DENSE) s->shape = LONG;
+        s->full = (channels - 1) / most;
+        s->lane[0].channels = most;
+        channels -= s->full * most;
+    }
+    s->lane[1].channels = channels;
+    s->pixels = STAGE_SCALARS / (s->full ? most : channels);
+    if (s->pixels > 16) s->pixels &= ~(i64)15;
+}
+
+/* The row of one lane between stage and tiles: that of the nest, with the stage in the place of the linear side. */
+static void finish_lane(const Program *program, Nest *nest, Lane *lane, int last) {
+    const Stage *s = &nest->stage;
+    Program bytes = *program;
+    Row *row = &lane->row;
+    if (!lane->channels) return;
+    *row = nest->row;
+    bytes.conversion = fused_of(program->conversion).bytes;
+    bytes.width = s->width;
+    row->width = s->width;
+    row->channel_stride = s->shape == PLANES ? s->pixels * s->width : s->width;
+    row->linear_step = s->shape == PLANES ? s->width : lane->channels * s->width;
+    row->group_linear = row->group_linear / WIDE * s->width;
+    if (!program->packs) row->streams_out = 0;
+    if (row->groups == 1) {
+        row->stored -= last ? s->full * s->lane[0].channels : row->stored - lane->channels;
+        row->channels = lane->channels;
+    }
+    set_padding(row, (u8)program->fill);
+    lane->mover = choose_mover(row, nest->streams, &bytes);
+}
+
+static void finish_stage(const Program *program, Nest *nest) {
+    Stage *s = &nest->stage;
+    const Row *row = &nest->row;
+    *s = (Stage){.width = program->tiled_width, .channel_step = row->channel_stride, .pixel_step = row->linear_step,
+                 .conversion = fused_of(program->conversion).values};
+    uint32_t bits = (uint32_t)program->scale;
+    memcpy(&s->quantization.scale, &bits, sizeof bits);
+    s->quantization.zero_point = (int8_t)program->zero_point;
+    s->quantization.rounding = (int32_t)program->rounding;
+    shape_stage(s, row->channels * row->groups);
+    finish_lane(program, nest, s->lane, 0);
+    finish_lane(program, nest, s->lane + 1, 1);
+    RowMover *same = program->packs ? movers->pack_same : movers->unpack_same;
+    if (s->shape == DENSE && s->lane[1].mover == same) s->shape = DIRECT, s->pixels = MOST;
+    nest->row.stage = s;
+    nest->mover = program->packs ? movers->pack_staged : movers->unpack_staged;
+}
+
 static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 stored, i64 plane, Steps steps,
                         const u8 *ends[2]) {
     Row *row = &nest->row;
@@ -180,7 +253,9 @@ static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 st
     row->streams_out = streams_out(program, row, steps_of(nest, steps));
     set_padding(row, (u8)program->fill);
     row->streams = NULL;
-    nest->mover = choose_mover(nest, program);
+    row->stage = NULL;
+    if (fused_of(program->conversion).values < 0) nest->mover = choose_mover(row, nest->streams, program);
+    else finish_stage(program, nest);
 }
 
 /* Groups of 16 channels that lie in tiles or blocks of their own, but side by side on the linear side. */
@@ -341,8 +416,12 @@ static void run_class(const Program *program, const Tiles *tiles, i64 apart, u8 
 
 static void run_program(const Program *program, u8 *tiled, u8 *linear) {
     const Tiles *tiles = tile_classes(program);
+    const int calculates = fused_of(program->conversion).values >= TO_INT8;
     i64 apart = spatial_classes(program);
+    FpState state;
+    if (calculates) state = enter_default_fp();
     for (i64 i = 0; i < apart; i++) run_class(program, tiles + i, apart, tiled, linear);
+    if (calculates) leave_default_fp(state);
     stream_end();
 }
 

@@ -4,7 +4,7 @@
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(TESSBED_PLAIN)
 #pragma GCC target("avx2")
-#include "_move.h"
+#include "_movers.h"
 
 #if defined(__AVX2__)
 static const Movers wide_movers = MOVERS("avx2");

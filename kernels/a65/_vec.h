@@ -2,7 +2,7 @@
 
    A vec is sixteen bytes. A duo is two of them, the low and the high bytes of sixteen words: one register in AVX2.
 
-   Everything is bytes and words: no floating-point type, register or operation occurs. */
+   Everything is bytes and words: no floating-point type, register or operation occurs. (Those are in _convert.h.) */
 
 #ifndef TESSBED_VEC_H
 #define TESSBED_VEC_H
@@ -13,6 +13,12 @@
 typedef uint8_t u8;
 typedef int64_t i64;
 typedef uint64_t u64;
+
+#if defined(__GNUC__)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
 
 #if defined(__SSSE3__) && !defined(TESSBED_PLAIN)
 

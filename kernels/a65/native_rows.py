@@ -23,7 +23,17 @@ else:
     missing = ""
 
 
-CODES: dict[str, int] = {"copy": 1, "split": 2, "join": 3, "widen": 4}
+PARAMETERS = ("scale", "zero_point", "rounding")
+"""The parameters of conversions, by their packet fields, in the order of `_program.h`."""
+CODES: dict[str, int] = {
+    "copy": 1,
+    "split": 2,
+    "join": 3,
+    "widen": 4,
+    "narrow": 5,
+    "quantize": 6,
+    "dequantize": 7,
+}
 """The conversions that the extension has rows for, by their codes in `_program.h`."""
 
 
@@ -50,6 +60,8 @@ def _geometry(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[int]:
     yield from (len(classes) // (spatial[0] * spatial[1] * spatial[2]), *spatial)
     yield from (axis.stride_bytes for axis in plan.axes)
     yield from (plan.tiled.required_bytes, plan.linear.required_bytes)
+    given = dict(plan.parameters)
+    yield from (given.get(name, 0) for name in PARAMETERS)
 
 
 def _outer(plan: Plan) -> Iterator[int]:

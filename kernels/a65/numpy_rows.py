@@ -4,7 +4,7 @@ numpy's inner loop is cheap only when it is long. So runs of 16 bytes and more t
 ones for a ragged end; short runs and few channels travel channel by channel, with the pixels in the inner loop; and a
 plane is a copy between single bytes. FP32 is cleared first: as a whole where it has no gaps, else block by block.
 Every copy is between equal types. A cast, or any arithmetic, would have numpy clear the CPU's floating-point flags,
-which a call leaves as they were.
+which a call leaves as they were. What calculates runs in a floating-point environment of its own.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,9 @@ from typing import Protocol
 import attrs
 import numpy as np
 
+from tessbed.kernels.a65 import numpy_values
 from tessbed.kernels.a65.blocks import Block, Gap, blocks_of, gaps_of
+from tessbed.kernels.a65.fp_environment import default_environment
 from tessbed.kernels.conversions import look_up
 from tessbed.kernels.plan import Plan
 from tessbed.kernels.storage import BoundStorage
@@ -22,6 +24,7 @@ from tessbed.kernels.tiling import TileClass
 
 BYTE = np.dtype("u1")
 WORD = np.dtype("<u2")
+WIDE_WORD = np.dtype("<u4")
 ITEM_BYTES = 16
 ITEM = np.dtype(f"V{ITEM_BYTES}")
 FEW_CHANNELS = 8
@@ -73,14 +76,14 @@ class Copy:
 Lane = np.ndarray | int
 Convert = Callable[[Sequence[np.ndarray], Mapping[str, int]], Sequence[Lane]]
 """The output's byte lanes (uint8 arrays of one shape, or one value for all), low byte first, from those of the input
-and the conversion's parameters by packet field."""
+and the conversion's parameters by packet field. In the place of its lanes a side may have one array of whole scalars."""
 
 
 @attrs.frozen
 class Converted:
-    """Makes byte lanes of scalars from those of the other side, in pieces of a bounded size.
+    """Makes the lanes of scalars from those of the other side, in pieces of a bounded size.
 
-    numpy's arithmetic touches the floating-point environment: a `convert` that computes must keep it as it was.
+    numpy's arithmetic obeys and touches the floating-point environment: `convert` is called in the default one.
     """
 
     targets: tuple[StridedView, ...]
@@ -90,7 +93,8 @@ class Converted:
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
         lanes = [view.over(source) for view in self.sources]
-        self._run(lanes, [view.over(target) for view in self.targets])
+        with default_environment():
+            self._run(lanes, [view.over(target) for view in self.targets])
 
     def _run(self, sources: list[np.ndarray], targets: list[np.ndarray]) -> None:
         if sources[0].size > PIECE_SCALARS:
@@ -180,11 +184,28 @@ def by_lanes(convert: Convert) -> Rows:
     return rows
 
 
+def by_words(convert: Convert) -> Rows:
+    """The rows of a conversion between whole words of 32 bits on the linear side and byte lanes on the tiled one."""
+
+    def rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
+        for block in blocks:
+            planes = range(plan.tiled_dtype.width)
+            tiled = tuple(_lanes(block, BYTE, plane * block.plane_bytes, tiled=True) for plane in planes)
+            linear = (_lanes(block, WIDE_WORD, 0, tiled=False),)
+            targets, sources = (tiled, linear) if plan.packs else (linear, tiled)
+            yield Converted(targets, sources, convert, plan.parameters)
+
+    return rows
+
+
 CONVERSIONS: dict[str, Rows] = {
     "copy": _byte_rows,
     "split": _word_rows,
     "join": _word_rows,
     "widen": _wide_rows,
+    "narrow": by_words(numpy_values.narrowed),
+    "quantize": by_words(numpy_values.quantized),
+    "dequantize": by_words(numpy_values.dequantized),
 }
 """What moves the values of each conversion."""
 

@@ -1,16 +1,18 @@
 """Parameters: what an operation takes besides its tensors, and how it is checked; one row per operation that takes any.
 
-Source: Tess document, "Parameters and padding".
+Source: Tess document, "Parameters and padding"; docs/operations.md, "Numerics".
 """
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import attrs
 
-from tessbed.kernels import admission
+from tessbed.kernels import admission, binary32
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import ContractError, shown
+from tessbed.kernels.operations import ROUNDING
 from tessbed.kernels.tensor import ChannelStorage, MlaTiled, TensorSpec
 
 
@@ -27,6 +29,29 @@ class TessParams:
     """
 
     int8_channel_padding: int | None = None
+
+
+@attrs.frozen
+class QuantTessParams:
+    """A code is `saturate(round(x * scale) + zero_point)`.
+
+    `scale` is positive and finite as a binary32 number, `zero_point` is -128 to 127, `rounding` one of "nearest_even",
+    "toward_zero", "up", "down". `int8_channel_padding` (-128 to 127) is what padded channels hold: the zero point where
+    it is None. Scale and zero point are required.
+    """
+
+    scale: float | None = None
+    zero_point: int | None = None
+    rounding: str = "nearest_even"
+    int8_channel_padding: int | None = None
+
+
+@attrs.frozen
+class DetessDequantParams:
+    """A value is `(code - zero_point) / scale`. Both are required: as for QuantTess."""
+
+    scale: float | None = None
+    zero_point: int | None = None
 
 
 @attrs.frozen
@@ -68,4 +93,48 @@ def _channel_fill(fill: int | None, tiled: TensorSpec) -> int:
     return byte & 0xFF if padded else 0
 
 
-PARAMETERS: dict[str, ParameterRules] = {"tess": ParameterRules(TessParams, _tess)}
+def _quanttess(params: QuantTessParams, tiled: TensorSpec) -> tuple[int, tuple[tuple[str, int], ...]]:
+    scale, zero_point = _scale_bits(params.scale), _zero_point(params.zero_point)
+    if not isinstance(params.rounding, str) or params.rounding not in ROUNDING.choices:
+        text = f"got {shown(params.rounding)}, wanted one of {', '.join(ROUNDING.choices)}"
+        raise ContractError("rounding", "params.rounding", text)
+    rounding = ROUNDING.choices.index(params.rounding)
+    fill = zero_point if params.int8_channel_padding is None else params.int8_channel_padding
+    settled = (("scale", scale), ("zero_point", zero_point & 0xFF), ("rounding", rounding))
+    return _channel_fill(fill, tiled), settled
+
+
+def _detessdequant(params: DetessDequantParams, tiled: TensorSpec) -> tuple[int, tuple[tuple[str, int], ...]]:
+    return 0, (("scale", _scale_bits(params.scale)), ("zero_point", _zero_point(params.zero_point) & 0xFF))
+
+
+def _scale_bits(scale: object) -> int:
+    """The binary32 word of a scale."""
+    where, wanted = "params.scale", "wanted a number that is positive and finite as binary32"
+    if scale is None:
+        raise ContractError("scale_required", where, f"got none, {wanted}: nobody can guess it")
+    try:
+        number = 0.0 if isinstance(scale, bool | str | bytes) else float(scale)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError, OverflowError):
+        number = 0.0
+    bits = binary32.word_of(number) if isfinite(number) and number > 0 else 0
+    if not 0 < bits < binary32.INFINITY:
+        raise ContractError("scale_range", where, f"got {shown(scale)}, {wanted}")
+    return bits
+
+
+def _zero_point(zero_point: object) -> int:
+    where = "params.zero_point"
+    if zero_point is None:
+        raise ContractError("zero_point_required", where, "got none, wanted an integer from -128 to 127")
+    number = admission.plain_integer(zero_point)
+    if number is None or not -128 <= number <= 127:
+        raise ContractError("zero_point_range", where, f"got {shown(zero_point)}, wanted an integer from -128 to 127")
+    return number
+
+
+PARAMETERS: dict[str, ParameterRules] = {
+    "tess": ParameterRules(TessParams, _tess),
+    "quanttess": ParameterRules(QuantTessParams, _quanttess),
+    "detessdequant": ParameterRules(DetessDequantParams, _detessdequant),
+}

@@ -1,0 +1,25 @@
+/* All row movers of one set of vector instructions, by name: _rows.c picks among them. */
+
+#ifndef TESSBED_MOVERS_H
+#define TESSBED_MOVERS_H
+
+#include "_move.h"
+#include "_stage.h"
+
+typedef struct Movers {
+    const char *name;
+    RowMover *pack_same, *unpack_same, *pack_cross, *unpack_cross, *widen_cross, *pack_bytes, *unpack_bytes;
+    RowMover *pack_byte_groups, *unpack_byte_groups, *pack_groups, *unpack_groups, *widen_groups;
+    RowMover *pack_words, *unpack_words, *widen_words, *pack_transposed_bytes, *pack_transposed_words;
+    RowMover *unpack_transposed_bytes, *unpack_transposed_words, *pack_streams, *unpack_streams;
+    RowMover *pack_scalars, *unpack_scalars, *pack_staged, *unpack_staged;
+} Movers;
+
+#define MOVERS(name)                                                                                                   \
+    {                                                                                                                  \
+        name, pack_same, unpack_same, pack_cross, unpack_cross, widen_cross, pack_bytes, unpack_bytes,                 \
+            pack_byte_groups, unpack_byte_groups, pack_groups, unpack_groups, widen_groups, pack_words, unpack_words, widen_words, pack_transposed_bytes, pack_transposed_words, unpack_transposed_bytes,          \
+            unpack_transposed_words, pack_streams, unpack_streams, pack_scalars, unpack_scalars, pack_staged, unpack_staged                        \
+    }
+
+#endif

@@ -5,8 +5,10 @@ Everything else is drawn from `random.Random(seed)`: the same count and seed giv
 Strides follow the sorted-span rule (each at least the span of all smaller ones), with axes permuted and gaps added.
 """
 
+from collections.abc import Sequence
 from itertools import product
 from random import Random
+from typing import Any
 
 from tests.oracle import WIDTHS, Geometry, linear_bytes, tiled_bytes
 
@@ -15,14 +17,25 @@ KINDS = tuple(product(("tess", "detess"), ("int8", "bf16"), (None,))) + (
     ("detesscast", "bf16", "fp32"),
     ("detesscast", "bf16", "bf16"),
 )
+FAMILY = (
+    ("casttess", "bf16", "fp32"),
+    ("casttess", "bf16", None),
+    ("quanttess", "int8", "fp32"),
+    ("detessdequant", "int8", "fp32"),
+)
+"""The operations that convert values: dealt apart, so that the lists of the others stay as they are."""
+Kind = tuple[str, str, str | None]
+SCALES = (0x437EFFFF, 0x41015A1D, 0x3F800000, 0x3C23D70A, 0x7F7FFFFF, 0x00000001, 0x3F000000)
+"""Scales of real models, of 1 and of a half, and the limits of binary32."""
+ROUNDINGS = ("nearest_even", "toward_zero", "up", "down")
 CHANNELS = (1, 2, 3, 5, 8, 15, 16, 17, 18, 31, 32, 33, 48)
 MAX_SCALARS = 1500
 MAX_BYTES = 12000
 
 
-def random_geometries(count: int, seed: int) -> list[Geometry]:
+def random_geometries(count: int, seed: int, kinds: Sequence[Kind] = KINDS) -> list[Geometry]:
     """`count` geometries; each side of each takes at most 12,000 bytes."""
-    return [_fitting(Random(f"{seed}/{index}"), index) for index in range(count)]
+    return [_fitting(Random(f"{seed}/{index}"), index, kinds) for index in range(count)]
 
 
 def name_of(geometry: Geometry) -> str:
@@ -37,9 +50,9 @@ def name_of(geometry: Geometry) -> str:
     return f"{geometry.op}-{geometry.dtype}{to}-{list(geometry.shape)}-{layout}{strided}".replace(" ", "")
 
 
-def _fitting(random: Random, index: int) -> Geometry:
+def _fitting(random: Random, index: int, kinds: Sequence[Kind]) -> Geometry:
     rank = RANKS[index % len(RANKS)]
-    kind = KINDS[index // len(RANKS) % len(KINDS)]
+    kind = kinds[index // len(RANKS) % len(kinds)]
     while True:
         geometry = _draw(random, rank, *kind)
         if linear_bytes(geometry) <= MAX_BYTES and tiled_bytes(geometry) <= MAX_BYTES:
@@ -47,7 +60,7 @@ def _fitting(random: Random, index: int) -> Geometry:
 
 
 def _draw(random: Random, rank: int, op: str, dtype: str, to: str | None) -> Geometry:
-    cblocked = op == "detesscast" and rank >= 3 and random.random() < 0.5
+    cblocked = op in ("detesscast", "detessdequant") and rank >= 3 and random.random() < 0.5
     axes = (-1, rank - 3, rank - 2, rank - 1) if cblocked else _axes(random, rank)
     shape = _shape(random, rank, axes[3])
     tile = _tile(random, shape, axes)
@@ -62,8 +75,14 @@ def _draw(random: Random, rank: int, op: str, dtype: str, to: str | None) -> Geo
         cblocked=tile[1:] if cblocked else None,
         strides_bytes=_strides(random, shape, WIDTHS[to or dtype]) if random.random() < 0.6 else None,
         to=to,
-        fill=random.randint(-128, 127) if (op, dtype) == ("tess", "int8") else 0,
+        fill=random.randint(-128, 127) if op in ("tess", "quanttess") and dtype == "int8" else 0,
+        **(_quantization(random) if op in ("quanttess", "detessdequant") else {}),
     )
+
+
+def _quantization(random: Random) -> dict[str, Any]:
+    zero_point = random.choice((-128, 0, 127, random.randint(-128, 127)))
+    return {"scale_bits": random.choice(SCALES), "zero_point": zero_point, "rounding": random.choice(ROUNDINGS)}
 
 
 def _axes(random: Random, rank: int) -> tuple[int, int, int, int]:

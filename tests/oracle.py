@@ -12,12 +12,15 @@ the stored bytes in the order in which the documents list them:
 - then alignment bytes until the tile's bytes are a multiple of 16.
 
 The position in the walk *is* the tiled offset. Each entry says which byte of which scalar is stored there, the scalar
-being named by its byte address on the linear side. What it does not do: check admission. Standard library only.
+being named by its byte address on the linear side. What becomes of a scalar's value is `value_oracle`'s to say. What this does
+not do: check admission. Standard library only.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+
+from tests.value_oracle import dequantized, narrowed, quantized
 
 PREFILL = 0xC3
 PADDING = -1
@@ -33,7 +36,8 @@ class Geometry:
 
     `axes` is (d, h, w, c), each a logical axis or -1, and `tile` the tile extents in that order; or `cblocked` is
     (h, w, c) tile extents over the trailing axes. `strides_bytes` is the linear side, dense row-major where None.
-    `to` is DetessCast's output dtype. `fill` is the byte (-128 to 127) of padded channels that Tess writes.
+    `dtype` is the scalar type of the tiles, `to` that of the linear side where it is another. `fill` is the byte (-128 to
+    127) of padded INT8 channels that Tess and QuantTess write. `scale_bits` is the binary32 word of a scale.
     """
 
     op: str
@@ -46,6 +50,17 @@ class Geometry:
     strides_bytes: tuple[int, ...] | None = None
     to: str | None = None
     fill: int = 0
+    scale_bits: int = 0x3F800000
+    zero_point: int = 0
+    rounding: str = "nearest_even"
+
+
+PACKING = ("tess", "casttess", "quanttess")
+
+
+def packs(geometry: Geometry) -> bool:
+    """Whether the tiled side is the output."""
+    return geometry.op in PACKING
 
 
 WIDTHS = {"int8": 1, "bf16": 2, "fp32": 4}
@@ -161,29 +176,45 @@ def _aligned(tile: Iterator[Stored]) -> Iterator[Stored]:
 
 def input_bytes(geometry: Geometry) -> int:
     """Required span of the input."""
-    return linear_bytes(geometry) if geometry.op == "tess" else tiled_bytes(geometry)
+    return linear_bytes(geometry) if packs(geometry) else tiled_bytes(geometry)
 
 
 def output_bytes(geometry: Geometry) -> int:
     """Required span of the output."""
-    return tiled_bytes(geometry) if geometry.op == "tess" else linear_bytes(geometry)
+    return tiled_bytes(geometry) if packs(geometry) else linear_bytes(geometry)
 
 
 def expected_output(geometry: Geometry, source: bytes, prefill: int = PREFILL) -> bytes:
     """The output over its required span, given the input and the byte that the output held before."""
-    return _tess(geometry, source) if geometry.op == "tess" else _detess(geometry, source, prefill)
+    return _tess(geometry, source) if packs(geometry) else _detess(geometry, source, prefill)
 
 
 def _tess(geometry: Geometry, source: bytes) -> bytes:
     fill = geometry.fill & 0xFF if geometry.dtype == "int8" else 0
-    constant = {PADDING: fill, ALIGNMENT: 0}
+    constant, width = {PADDING: fill, ALIGNMENT: 0}, linear_width(geometry)
     return bytes(
-        constant[address] if address in constant else source[address + byte] for address, byte in walk(geometry)
+        constant[address] if address in constant else tiled_scalar(geometry, source[address : address + width])[byte]
+        for address, byte in walk(geometry)
     )
+
+
+def tiled_scalar(geometry: Geometry, linear: bytes) -> bytes:
+    """The bytes of a tiled scalar, low byte first, that a linear one becomes."""
+    word = int.from_bytes(linear, "little")
+    if geometry.op == "quanttess":
+        return (quantized(word, geometry.scale_bits, geometry.zero_point, geometry.rounding) & 0xFF).to_bytes(1, "little")
+    return narrowed(word).to_bytes(2, "little") if len(linear) > WIDTHS[geometry.dtype] else linear
 
 
 def _detess(geometry: Geometry, source: bytes, prefill: int) -> bytes:
     output = bytearray([prefill]) * linear_bytes(geometry)
+    if geometry.op == "detessdequant":
+        for value, (address, _) in zip(source, walk(geometry), strict=True):
+            if address not in (PADDING, ALIGNMENT):
+                code = value - 256 if value > 127 else value
+                word = dequantized(code, geometry.scale_bits, geometry.zero_point)
+                output[address : address + 4] = word.to_bytes(4, "little")
+        return bytes(output)
     widened = linear_width(geometry) - WIDTHS[geometry.dtype]
     for value, (address, byte) in zip(source, walk(geometry), strict=True):
         if address in (PADDING, ALIGNMENT):

@@ -1,19 +1,29 @@
 """A geometry in plain values as the request that the product admits."""
 
+import struct
+from typing import Any
+
 from tessbed.kernels import ChannelStorage, Contiguous, DType, MlaCBlocked, MlaTiled, Strided, TensorSpec
-from tessbed.kernels.ops import AnyRequest, detess, detesscast, tess
+from tessbed.kernels.ops import AnyRequest, operation, requests_of
 from tests.oracle import Geometry
 
 
 def request_of(geometry: Geometry) -> AnyRequest:
-    """The request of `geometry`; INT8 Tess takes a fill along where PadTo16 requires it or Compact ignores it."""
-    linear, tiled = linear_spec(geometry), tiled_spec(geometry)
-    if geometry.op == "detess":
-        return detess.Request([tiled], [linear])
-    if geometry.op == "detesscast":
-        return detesscast.Request([tiled], [linear])
-    filled = geometry.dtype == "int8" and (geometry.pad16 or geometry.fill != 0)
-    return tess.Request([linear], [tiled], tess.Params(geometry.fill if filled else None))
+    """The request of `geometry`; a fill is taken along where PadTo16 requires it or Compact ignores it."""
+    requests = requests_of(operation(geometry.op))
+    return requests.request(tiled_spec(geometry), linear_spec(geometry), requests.Params(**params_of(geometry)))
+
+
+def params_of(geometry: Geometry) -> dict[str, Any]:
+    """The arguments of the operation's Params."""
+    filled = {"int8_channel_padding": geometry.fill} if geometry.pad16 or geometry.fill != 0 else {}
+    scale = struct.unpack("<f", geometry.scale_bits.to_bytes(4, "little"))[0]
+    quantization = {"scale": scale, "zero_point": geometry.zero_point}
+    return {
+        "tess": filled if geometry.dtype == "int8" else {},
+        "quanttess": {**quantization, "rounding": geometry.rounding, **filled},
+        "detessdequant": quantization,
+    }.get(geometry.op, {})
 
 
 def linear_spec(geometry: Geometry) -> TensorSpec:

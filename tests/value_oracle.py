@@ -48,6 +48,7 @@ def round_integer(value: Fraction, rounding: str) -> int:
     return below + up
 
 
+@lru_cache(maxsize=1 << 17)
 def quantized(bits: int, scale_bits: int, zero_point: int, rounding: str) -> int:
     """The INT8 code, -128 to 127, of the binary32 word `bits`: QuantTess."""
     value, scale = unpack(bits), unpack(scale_bits)
@@ -68,6 +69,7 @@ def dequantized(code: int, scale_bits: int, zero_point: int) -> int:
     return pack(nearest_binary32((code - zero_point) / scale))
 
 
+@lru_cache(maxsize=1 << 17)
 def narrowed(bits: int) -> int:
     """The BF16 word of the binary32 word `bits`: nearest, ties to even; a NaN keeps sign and upper bits, and is quiet."""
     value = unpack(bits)

@@ -35,9 +35,8 @@ def quantized(sources: Arrays, parameters: Mapping[str, int]) -> Arrays:
     """INT8 codes: saturate(round(x * scale) + zero_point), the product rounded to binary32; zero_point of a NaN."""
     with np.errstate(all="ignore"):
         product = sources[0].view(np.float32) * _scale(parameters)
-        nan = np.isnan(product)
         whole = ROUNDINGS[parameters["rounding"]](np.clip(product, -FARTHEST, FARTHEST))
-        whole[nan] = 0
+        whole = np.where(np.isnan(product), np.float32(0), whole)
         codes = np.clip(whole.astype(np.int16) + _zero_point(parameters), -128, 127)
     return (codes.astype(np.uint8),)
 

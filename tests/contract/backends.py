@@ -8,11 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tessbed.kernels import Plan
-from tessbed.kernels.a65 import detess as a65_detess
-from tessbed.kernels.a65 import detesscast as a65_detesscast
-from tessbed.kernels.a65 import tess as a65_tess
-from tessbed.kernels.a65.executor import Executor
-from tessbed.kernels.ops import AnyRequest, OperationRequests, detess, detesscast, tess
+from tessbed.kernels.a65.executor import executor_of
+from tessbed.kernels.ops import OPERATIONS, AnyRequest, OperationRequests, requests_of
 from tessbed.scenarios import backends
 from tessbed.sim.spec.device_spec import DeviceSpec
 
@@ -21,22 +18,19 @@ Run = Callable[[AnyRequest, bytes, int], bytes]
 GUARD_BYTES = 64
 GUARD = 0x5A
 
-_OPS: dict[type, OperationRequests] = {tess.Request: tess, detess.Request: detess, detesscast.Request: detesscast}
-_A65: dict[type, Executor] = {
-    tess.Request: a65_tess,
-    detess.Request: a65_detess,
-    detesscast.Request: a65_detesscast,
-}
-
-
 def plan_of(request: AnyRequest) -> Plan:
     """The admitted plan."""
-    return _OPS[type(request)].check_inference(request)
+    return _requests(request).check_inference(request)
+
+
+def _requests(request: AnyRequest) -> OperationRequests:
+    (found,) = (known for known in map(requests_of, OPERATIONS.values()) if type(request) is known.Request)
+    return found
 
 
 def run_a65(request: AnyRequest, source: bytes, prefill: int) -> bytes:
     """Exact-capacity views between guard bytes, the source read-only: a stray access of either side shows."""
-    backend, plan = _A65[type(request)], plan_of(request)
+    backend, plan = executor_of(_requests(request).operation), plan_of(request)
     assert len(source) == plan.input.required_bytes
     input_buffer, taken = guarded(len(source)), guarded(plan.output.required_bytes)
     input_buffer[1][:], taken[1][:] = np.frombuffer(source, np.uint8), prefill

@@ -13,7 +13,7 @@ from tessbed.kernels import OPERATIONS
 from tessbed.kernels.a65 import native_rows, row_engine
 from tessbed.kernels.a65.executor import Executor, executor_of
 from tests.geometries import name_of
-from tests.oracle import PREFILL, Geometry, expected_output, input_bytes
+from tests.oracle import PREFILL, Geometry, expected_output, input_bytes, packs
 from tests.requests import request_of
 
 GUARD = 0x5A
@@ -70,9 +70,9 @@ def outcome(geometry: Geometry, source: bytes, phase: int = 0, prefill: int = PR
     """
     backend = backend_of(geometry.op)
     prepared = backend.check_inference(request_of(geometry))
-    packs = geometry.op == "tess"
-    around_source, view = guarded(len(source), phase if packs else 0)
-    around_target, target = guarded(prepared.plan.output.required_bytes, 0 if packs else phase)
+    packing = packs(geometry)
+    around_source, view = guarded(len(source), phase if packing else 0)
+    around_target, target = guarded(prepared.plan.output.required_bytes, 0 if packing else phase)
     view[:], target[:] = np.frombuffer(source, np.uint8), prefill
     before, view.flags.writeable = around_source.copy(), False
     backend.execute(prepared, [view], [target])

@@ -6,6 +6,8 @@ rounding mode nor its flush-to-zero can reach the result.
 Sources: IEEE 754-2019, 4.3; docs/operations.md, "Numerics".
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 TOWARD_ZERO, NEAREST_EVEN, UP, DOWN = range(4)
@@ -41,10 +43,15 @@ def quantize(words: np.ndarray, scale_bits: int, zero_point: int, rounding: int)
     return codes.astype(np.int8)
 
 
+def signed(byte: int) -> int:
+    """The value of a byte in two's complement."""
+    return byte - 256 if byte > 127 else byte
+
+
+@lru_cache(maxsize=64)
 def dequantize_table(scale_bits: int, zero_point: int) -> np.ndarray:
     """The binary32 words (uint32) of the codes -128 to 127, in the order of their bytes 0 to 255."""
-    codes = [byte - 256 if byte > 127 else byte for byte in range(256)]
-    return np.array([_quotient(code - zero_point, scale_bits) for code in codes], np.uint32)
+    return np.array([_quotient(signed(byte) - zero_point, scale_bits) for byte in range(256)], np.uint32)
 
 
 def _split(magnitude: np.ndarray | np.uint32) -> tuple[np.ndarray, np.ndarray]:

@@ -80,6 +80,8 @@ class Composition:
             return "tiled_dtype", _words("dtype", dtype, dtypes or self.dtypes, with_dtype)
         if formats and tile_format not in formats and tile_format in (known.value for known in row.formats):
             return "tile_format", _words("tile format", tile_format, formats, f" of {op} {dtype}")
+        if version not in self.packet_versions and version > max(self.packet_versions, default=version):
+            return "op", _words("operation", f"{op}, of packet version {_version(version)}", self._known())
         if version not in self.packet_versions:
             versions = map(_version, self.packet_versions)
             return "version_major", _words("packet version", _version(version), versions)
@@ -87,6 +89,13 @@ class Composition:
             if conversion and conversion not in table:
                 return "op", _words(what, conversion, table)
         return None
+
+    def _known(self) -> Iterator[str]:
+        """The operations that the image's packet versions know, as words."""
+        newest = max(self.packet_versions)
+        known = [op for op in self.ops if (VERSION_MAJOR, operation(op).version_minor) <= newest]
+        yield from known
+        yield f"packet version {', '.join(map(_version, self.packet_versions))}"
 
 
 def kernels_of(ops: Iterable[str], dtypes: Sequence[str] | None = None) -> Iterator[Kernel]:

@@ -21,11 +21,13 @@ WIDE_ROWS = 3
 class VectorPaths:
     """The vector paths of a conversion, as fields of `compute.vector_ticks`: for pixel-major tiles, for channel blocks
     (the same where empty), and for compact pixels of one channel, which both sides store alike (the same where empty).
+    One that `calculates` makes new values, which costs the path also where another one stores them.
     """
 
     pixels: str
     blocks: str = ""
     lone: str = ""
+    calculates: bool = False
 
 
 PATHS: dict[str, VectorPaths] = {
@@ -33,6 +35,9 @@ PATHS: dict[str, VectorPaths] = {
     "split": VectorPaths("split", lone="copy"),
     "join": VectorPaths("join", blocks="cblock_join", lone="copy"),
     "widen": VectorPaths("widen", blocks="cblock_widen"),
+    "narrow": VectorPaths("narrow", calculates=True),
+    "quantize": VectorPaths("quantize", calculates=True),
+    "dequantize": VectorPaths("dequantize", blocks="cblock_dequantize", calculates=True),
 }
 
 
@@ -43,6 +48,14 @@ def vector_path(geometry: PacketGeometry, channels: int) -> str:
         return paths.blocks or paths.pixels
     lone = channels == 1 and geometry.tile_format == "compact"
     return paths.lone or paths.pixels if lone else paths.pixels
+
+
+def values_ticks(geometry: PacketGeometry, spec: DeviceSpec, channels: int, packed_bytes: int) -> int:
+    """Ticks of making the values of `packed_bytes` alone; 0 for a conversion that only moves bytes."""
+    if not PATHS[geometry.conversion].calculates:
+        return 0
+    ticks = getattr(spec.compute.vector_ticks, vector_path(geometry, channels))
+    return -(-packed_bytes // spec.compute.vector_bytes) * ticks
 
 
 def box_ticks(geometry: PacketGeometry, spec: DeviceSpec, extents: Sequence[int], packed_bytes: int) -> tuple[int, int]:

@@ -2,8 +2,8 @@
 
 A move takes a box of scalars byte lane by byte lane: INT8 has one lane, BF16 a low and a high one, FP32 four, wherever
 the two layouts keep them. What it makes of them is its conversion's entry in CONVERSIONS. Widening BF16 to FP32 puts
-the word into the upper two bytes and zero into the lower two: integer work only, so every bit pattern survives. One
-vectorised step per lane, never a loop over pixels.
+the word into the upper two bytes and zero into the lower two: integer work only, so every bit pattern survives. Values
+are made by the integer arithmetic of `binary32`. One vectorised step per lane, never a loop over pixels.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +11,8 @@ from operator import mul
 
 import attrs
 import numpy as np
+
+from tessbed.firmware_models import binary32
 
 Strides = tuple[int, ...]
 Span = tuple[int, int]  # bytes of scratch, the end exclusive
@@ -29,7 +31,40 @@ def _widened(lanes: Sequence[np.ndarray], parameters: Mapping[str, int]) -> Sequ
     return 0, 0, low, high
 
 
-CONVERSIONS: dict[str, Convert] = {"copy": _same, "split": _same, "join": _same, "widen": _widened}
+def _narrowed(lanes: Sequence[np.ndarray], parameters: Mapping[str, int]) -> Sequence[Lane]:
+    words = binary32.narrow(_words(lanes))
+    return words.astype(np.uint8), (words >> np.uint16(8)).astype(np.uint8)
+
+
+def _quantized(lanes: Sequence[np.ndarray], parameters: Mapping[str, int]) -> Sequence[Lane]:
+    zero_point = binary32.signed(parameters["zero_point"])
+    codes = binary32.quantize(_words(lanes), parameters["scale"], zero_point, parameters["rounding"])
+    return (codes.view(np.uint8),)
+
+
+def _dequantized(lanes: Sequence[np.ndarray], parameters: Mapping[str, int]) -> Sequence[Lane]:
+    table = binary32.dequantize_table(parameters["scale"], binary32.signed(parameters["zero_point"]))
+    words = table[lanes[0]]
+    return [(words >> np.uint32(8 * lane)).astype(np.uint8) for lane in range(4)]
+
+
+def _words(lanes: Sequence[np.ndarray]) -> np.ndarray:
+    """32-bit words of their four byte lanes."""
+    words = lanes[0].astype(np.uint32)
+    for place, lane in enumerate(lanes[1:], 1):
+        words |= lane.astype(np.uint32) << np.uint32(8 * place)
+    return words
+
+
+CONVERSIONS: dict[str, Convert] = {
+    "copy": _same,
+    "split": _same,
+    "join": _same,
+    "widen": _widened,
+    "narrow": _narrowed,
+    "quantize": _quantized,
+    "dequantize": _dequantized,
+}
 """The vector steps: what moves the values of each conversion."""
 
 

@@ -2,7 +2,7 @@
 
 `axes` names the logical axes with letters: D, H, W and C are tiled (C is required), any other letter is an independent
 outer axis. `tile` has one extent for each of D, H, W, C that `axes` names, in the same order.
-BF16 is its 16-bit words: uint16, or ml_dtypes.bfloat16 taken by its bits. Nothing is converted on the way.
+BF16 is its 16-bit words: uint16, or ml_dtypes.bfloat16 taken by its bits. Values change only where an operation says so.
 """
 
 import os
@@ -33,7 +33,7 @@ from tessbed.kernels.tensor import (
 )
 from tessbed.kernels.tiling import TILE_ALIGNMENT_BYTES
 
-__all__ = ["detess", "detesscast", "tess"]
+__all__ = ["casttess", "detess", "detessdequant", "detesscast", "quanttess", "tess"]
 MAPPED = "DHWC"
 ALWAYS_THERE_BYTES = 1 << 28
 MACHINE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 62
@@ -118,6 +118,60 @@ def detesscast(
     """
     row = OPERATIONS["detesscast"]
     return unpack(row, tiled, shape=shape, to=to, tile=tile, axes=axes, channels=channels, out=out)
+
+
+def casttess(
+    x: np.ndarray,
+    *,
+    tile: Sequence[int],
+    axes: str = "HWC",
+    channels: str = "compact",
+) -> np.ndarray:
+    """Packs `x` (float32, rounded to BF16, or BF16 as it is) into BF16 tiles: as `tess`, without a fill.
+
+    Rounds to nearest, ties to even; a NaN stays a NaN.
+    """
+    return pack(OPERATIONS["casttess"], x, tile=tile, axes=axes, channels=channels)
+
+
+def quanttess(
+    x: np.ndarray,
+    *,
+    tile: Sequence[int],
+    scale: float,
+    zero_point: int,
+    rounding: str = "nearest_even",
+    axes: str = "HWC",
+    channels: str = "compact",
+    fill: int | None = None,
+) -> np.ndarray:
+    """Packs `x` (float32) into INT8 tiles of `saturate(round(x * scale) + zero_point)`: as `tess`.
+
+    `scale` is positive and finite as binary32, `zero_point` -128 to 127, `rounding` "nearest_even", "toward_zero", "up"
+    or "down". `fill` is the code of padded channels, the zero point if it is None.
+    """
+    quantization = {"scale": scale, "zero_point": zero_point, "rounding": rounding, "fill": fill}
+    return pack(OPERATIONS["quanttess"], x, tile=tile, axes=axes, channels=channels, **quantization)
+
+
+def detessdequant(
+    tiled: np.ndarray,
+    *,
+    shape: Sequence[int],
+    tile: Sequence[int],
+    scale: float,
+    zero_point: int,
+    axes: str = "HWC",
+    channels: str = "compact",
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """Unpacks INT8 tiles into float32 values `(code - zero_point) / scale`.
+
+    `channels` is "compact", "pad16" or "cblocked"; the last needs axes that end with HWC. `tiled` and `out` are as
+    in `detess`.
+    """
+    row, quantization = OPERATIONS["detessdequant"], {"scale": scale, "zero_point": zero_point}
+    return unpack(row, tiled, shape=shape, tile=tile, axes=axes, channels=channels, out=out, **quantization)
 
 
 def function(name: str) -> Callable[..., np.ndarray]:

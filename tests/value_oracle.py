@@ -27,9 +27,7 @@ def nearest_binary32(value: Fraction) -> Fraction | str:
         return "-inf" if isinstance(mirrored, str) else -mirrored
     if value == 0:
         return Fraction(0)
-    exponent = -149
-    while value >= Fraction(2**24) * _power(exponent):
-        exponent += 1
+    exponent = _lowest_exponent(value)
     rounded = round_integer(value / _power(exponent), "nearest_even") * _power(exponent)
     return "+inf" if rounded >= _power(128) else rounded
 
@@ -89,12 +87,18 @@ def pack(value: Fraction | str) -> int:
         return 0xFF800000 if value == "-inf" else 0x7F800000
     if value == 0:
         return 0
-    sign, magnitude, exponent = (1 << 31 if value < 0 else 0), abs(value), -149
-    while magnitude >= Fraction(2**24) * _power(exponent):
-        exponent += 1
+    sign, magnitude, exponent = (1 << 31 if value < 0 else 0), abs(value), _lowest_exponent(abs(value))
     units = magnitude / _power(exponent)
     assert units.denominator == 1
     return sign + (units.numerator if exponent == -149 else ((exponent + 149) << 23) + units.numerator)
+
+
+def _lowest_exponent(magnitude: Fraction) -> int:
+    """The lowest exponent, at least -149, with which a significand below 2**24 reaches up to `magnitude`."""
+    exponent = max(-149, magnitude.numerator.bit_length() - magnitude.denominator.bit_length() - 26)
+    while magnitude >= Fraction(2**24) * _power(exponent):
+        exponent += 1
+    return exponent
 
 
 def _bf16(word: int) -> Fraction:

@@ -175,11 +175,15 @@ class _Maker:
         return padded and channels == 2 and c_axis.stride == width and w_axis.stride in (0, 2 * width)
 
     def _c2_ticks(self, extents: tuple[int, ...]) -> int:
-        """Eight pixels to an input vector; the incomplete rest of a row moves scalar by scalar."""
+        """Eight pixels to an input vector of bytes; the incomplete rest of a row moves scalar by scalar.
+
+        One publisher for every operation that makes such bytes; what makes values of them first, pays for that.
+        """
         compute = self.spec.compute
+        values = costs.values_ticks(self.geometry, self.spec, extents[0], extents[0] * extents[3])
         full, rest = divmod(extents[3], 8)
         row = full * compute.vector_ticks.c2pad16 + rest * 2 * compute.scalar_ticks
-        return extents[1] * extents[2] * (compute.run_ticks + row)
+        return extents[1] * extents[2] * (compute.run_ticks + values + row)
 
     def _fills(
         self, slot: int, pixels: int, channels: int, stored: int, *, whole_blocks: bool = False

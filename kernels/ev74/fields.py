@@ -10,11 +10,11 @@ from struct import Struct
 
 import attrs
 
-from tessbed.kernels.operations import OPERATIONS, CodeNames
+from tessbed.kernels.operations import OPERATIONS, ROUNDING, CodeNames
 
 MAGIC = 0x50425354
 VERSION_MAJOR = 1
-VERSION_MINOR = 0
+VERSION_MINOR = 1
 PACKET_BYTES = 216
 MAX_RANK = 6
 MAX_OUTER = MAX_RANK - 1
@@ -91,7 +91,9 @@ SECTIONS = {
     40: "tiles",
     56: "linear strides of the mapped axes",
     88: "unmapped (outer) axes, slowest first",
-    152: "relocations",
+    152: "relocation of the input",
+    168: "parameters of the conversion, since version 1.1",
+    176: "relocation of the output",
     200: "addresses",
 }
 
@@ -108,7 +110,7 @@ _OPERATION = (
     Field(17, 1, "tiled_dtype", "scalar type of the tiled port", 1, 2, "dtype"),
     Field(18, 1, "linear_dtype", "scalar type of the linear port", 1, 4, "dtype"),
     Field(19, 1, "tile_format", "how a tile stores its pixels", 1, 4, "tile_format"),
-    Field(20, 1, "channel_fill", "byte that Tess puts into padded INT8 channels; 0 where there are none", unit="hex"),
+    Field(20, 1, "channel_fill", "byte that padded INT8 channels of an output hold; 0 where there are none", unit="hex"),
     Field(21, 1, "outer_rank", "number of unmapped axes", 0, MAX_OUTER),
     Field(22, 2, "flags", "no flag is defined; zero", 0, 0, unit="hex"),
 )
@@ -140,6 +142,16 @@ def _outer_fields() -> list[Field]:
     return [*fields, Field(108, 4, "reserved", "zero", 0, 0, unit="hex")]
 
 
+_ROUNDINGS = ", ".join(f"{number} {name}" for number, name in enumerate(ROUNDING.choices))
+_PARAMETERS = (
+    Field(168, 4, "scale", "binary32 word of the scale; 0 where unused", 0, 0x7F7FFFFF, unit="hex", since_minor=1),
+    Field(172, 1, "zero_point", "zero point, two's complement; 0 where unused", unit="hex", since_minor=1),
+    Field(173, 1, "rounding", f"{_ROUNDINGS}; 0 where unused", 0, 3, since_minor=1),
+    Field(174, 2, "parameters_reserved", "zero", 0, 0, unit="hex"),
+)
+"""In the bytes behind the input's relocation, which version 1.0 reserves."""
+
+
 def _relocation_fields(index: int) -> list[Field]:
     """One entry of the relocation table, and the address field that it patches."""
     port, access = PORTS[index], index + 1
@@ -149,12 +161,12 @@ def _relocation_fields(index: int) -> list[Field]:
     alignment = f"bytes that the {port}'s address must be a multiple of"
     address = f"device address of the {port}'s first byte; 0 until bound"
     return [
+        *([Field(base + 16, 8, f"reloc{index}_reserved", "zero", 0, 0, unit="hex")] if index else _PARAMETERS),
         Field(base, 2, f"reloc{index}_field", field, patched, patched, "address_field"),
         Field(base + 2, 1, f"reloc{index}_port", f"port number of the {port}", index, index, "port"),
         Field(base + 3, 1, f"reloc{index}_access", f"what the device does to the {port}", access, access, "access"),
         Field(base + 4, 4, f"reloc{index}_alignment", alignment, 1, 16, unit="bytes"),
         Field(base + 8, 8, f"reloc{index}_required_bytes", span, 1, 2**63 - 1, unit="bytes"),
-        Field(base + 16, 8, f"reloc{index}_reserved", "zero", 0, 0, unit="hex"),
         Field(patched, 8, f"{port}_address", address, unit="hex"),
     ]
 

@@ -135,11 +135,17 @@ def _operation(values: Mapping[str, int]) -> None:
 
 
 def _parameters(values: Mapping[str, int]) -> None:
-    """A parameter's field is zero in packets of other operations."""
-    held = [parameter.field for parameter in operation_of(values).parameters]
+    """A parameter's field stands for a value, and is zero in packets of other operations."""
+    op = operation_of(values)
+    held = [parameter.field for parameter in op.parameters]
+    for parameter in op.parameters:
+        word = values[parameter.field]
+        if BY_NAME[parameter.field].since_minor and not parameter.stands_for(word):
+            text = f"got {word:#x}, which stands for no value that {op.name} takes: {parameter.meaning}"
+            raise PacketFault("geometry", parameter.field, text)
     for field in FIELDS:
         if field.since_minor and not field.reserved and field.name not in held and values[field.name]:
-            text = f"got {values[field.name]:#x}, wanted 0: {operation_of(values).name} has no such parameter"
+            text = f"got {values[field.name]:#x}, wanted 0: {op.name} has no such parameter"
             raise PacketFault("noncanonical", field.name, text)
 
 

@@ -26,6 +26,7 @@ from tessbed.kernels.admission import MAX_RANK
 from tessbed.kernels.conversions import look_up
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.kernels.ev74.fields import VERSION_MAJOR
+from tessbed.kernels.operations import ROUNDING
 from tessbed.scenarios.format.diagnostics import KeyPath
 from tessbed.scenarios.model import Geometry
 from tessbed.scenarios.oracle.operations import value_of
@@ -98,7 +99,7 @@ def key_path(where: str, geometry: Geometry) -> KeyPath:
     """The keys of the scenario that say what admission calls `where` (port and field)."""
     found = _WHERE.match(where)
     if not found:
-        return tuple(where.split(".")[1:])
+        return _parameter_path(where.split(".")[1:], geometry)
     tiled_port = "outputs" if geometry.op.packs else "inputs"
     tiled = found["port"] == tiled_port
     steps: KeyPath = tuple(int(step) if step.isdecimal() else step for step in _STEP.findall(found["rest"] or ""))
@@ -109,6 +110,13 @@ def key_path(where: str, geometry: Geometry) -> KeyPath:
     if found["field"] == "layout":
         return _tiled_path(steps, geometry) if tiled else _linear_path(steps)
     return ("shape",) if tiled or isinstance(geometry.linear, Contiguous) else _linear_path(("strides",))
+
+
+def _parameter_path(steps: list[str], geometry: Geometry) -> KeyPath:
+    """The key of a parameter, in the table of its group."""
+    groups = {parameter.name: parameter.group for parameter in geometry.op.parameters}
+    group = groups.get(steps[0], "") if steps else ""
+    return (group, *steps) if group else tuple(steps)
 
 
 def _linear_path(steps: KeyPath) -> KeyPath:
@@ -222,6 +230,12 @@ def _substitute_fill(geometry: Geometry, path: KeyPath) -> Geometry:
     return attrs.evolve(geometry, int8_channel_padding=None if geometry.tiled_dtype is DType.BF16 else 0)
 
 
+def _substitute_parameter(geometry: Geometry, path: KeyPath) -> Geometry:
+    right = {"scale": 1.0, "zero_point": 0, "rounding": ROUNDING.choices[0]}
+    given = dict(geometry.parameters) | {str(path[-1]): right[str(path[-1])]}
+    return attrs.evolve(geometry, parameters=tuple(given.items()))
+
+
 def _replaced(values: tuple[int, ...], position: str | int, value: int) -> tuple[int, ...]:
     at = int(position)
     return (*values[:at], value, *values[at + 1 :])
@@ -248,4 +262,7 @@ SUBSTITUTES: dict[str, Callable[[Geometry, KeyPath], Geometry | None]] = {
     "fill_required": _substitute_fill,
     "fill_rejected": _substitute_fill,
     "fill_range": _substitute_fill,
+    **dict.fromkeys(
+        ("scale_required", "scale_range", "zero_point_required", "zero_point_range", "rounding"), _substitute_parameter
+    ),
 }

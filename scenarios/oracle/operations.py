@@ -1,13 +1,16 @@
 """The oracle's own table of operations: their direction, and what they do to a scalar's value.
 
 Written from the documents, for the oracle alone: it shares no table with the product. Values are the bytes of a scalar,
-low byte first. Source: "Numerical behavior" of the Detess and DetessCast documents, "Contract" of the Tess document.
+low byte first. Source: "Numerical behavior" of the Detess and DetessCast documents, "Contract" of the Tess document;
+docs/operations.md, "Numerics".
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from tessbed.scenarios.oracle.values import dequantized, narrowed, quantized
 
 Value = Sequence[np.ndarray | int]
 Make = Callable[[Sequence[np.ndarray], Mapping[str, int]], Value]
@@ -37,6 +40,9 @@ OPERATIONS: dict[str, OracleOperation] = {
     "tess": OracleOperation(True, MOVED),
     "detess": OracleOperation(False, MOVED),
     "detesscast": OracleOperation(False, {("bf16", "bf16"): unchanged, ("bf16", "fp32"): widened}),
+    "casttess": OracleOperation(True, {("bf16", "bf16"): unchanged, ("bf16", "fp32"): narrowed}),
+    "quanttess": OracleOperation(True, {("int8", "fp32"): quantized}),
+    "detessdequant": OracleOperation(False, {("int8", "fp32"): dequantized}),
 }
 
 

@@ -104,6 +104,10 @@ class VectorTicks:
     widen: int = knob(3, "ticks/vector", "byte planes into FP32 words")
     cblock_join: int = knob(4, "ticks/vector", "channel blocks into BF16 words")
     cblock_widen: int = knob(3, "ticks/vector", "channel blocks into FP32 words")
+    narrow: int = knob(10, "ticks/vector", "FP32 words rounded to BF16, into byte planes")
+    quantize: int = knob(28, "ticks/vector", "FP32 words into INT8 codes: four input vectors to one of output")
+    dequantize: int = knob(8, "ticks/vector", "INT8 codes into FP32 words, by a table of 256")
+    cblock_dequantize: int = knob(8, "ticks/vector", "channel blocks of INT8 codes into FP32 words")
     c2pad16: int = knob(8, "ticks/8 pixels", "two-channel INT8 pixels into whole 16-byte blocks")
 
 

@@ -22,7 +22,7 @@ SATURATED = 1 << 12
 
 
 def narrow(words: np.ndarray) -> np.ndarray:
-    """BF16 words (uint16) of binary32 words (uint32): nearest, ties to even; a NaN keeps its upper half and is quiet."""
+    """BF16 words (uint16) of binary32 words (uint32): nearest even; a NaN keeps its upper half and is quiet."""
     upper = words >> np.uint32(16)
     rounded = (words + np.uint32(0x7FFF) + (upper & np.uint32(1))) >> np.uint32(16)
     is_nan = (words & np.uint32(MAGNITUDE_BITS)) > np.uint32(EXPONENT_BITS)
@@ -30,7 +30,7 @@ def narrow(words: np.ndarray) -> np.ndarray:
 
 
 def quantize(words: np.ndarray, scale_bits: int, zero_point: int, rounding: int) -> np.ndarray:
-    """INT8 codes of binary32 words (uint32): saturate(round(RN32(x * scale)) + zero_point); zero_point where x is NaN."""
+    """INT8 codes of binary32 words (uint32): saturate(round(RN32(x * scale)) + zero_point); zero_point of a NaN."""
     magnitude = words & np.uint32(MAGNITUDE_BITS)
     negative = words > np.uint32(MAGNITUDE_BITS)
     significand, exponent = _split(magnitude)
@@ -100,7 +100,7 @@ def _round_integer(value: np.ndarray, exponent: np.ndarray, negative: np.ndarray
 
 
 def _quotient(numerator: int, scale_bits: int) -> int:
-    """The binary32 word of numerator / scale, correctly rounded; positive zero for 0, an infinity where it overflows."""
+    """The binary32 word of numerator / scale, correctly rounded; positive zero for 0, infinity beyond the last."""
     sign, numerator = (1 << 31 if numerator < 0 else 0), abs(numerator)
     significand, exponent = (int(part) for part in _split(np.uint32(scale_bits)))
     if numerator == 0:

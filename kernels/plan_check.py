@@ -121,7 +121,8 @@ def _check_fill(plan: Plan) -> None:
     padded = plan.tiled_dtype is DType.INT8 and plan.tile_format is TileFormat.PAD16 and CHANNEL_FILL in fields
     if type(plan.channel_fill) is not int or not 0 <= plan.channel_fill <= (0xFF if padded else 0):
         raise _forged("channel_fill", plan.channel_fill, "a byte, 0 where no channel is padded with INT8")
-    _check_parameters(plan.parameters, [parameter for parameter in plan.op.parameters if parameter.field != CHANNEL_FILL])
+    wanted = [parameter for parameter in plan.op.parameters if parameter.field != CHANNEL_FILL]
+    _check_parameters(plan.parameters, wanted)
 
 
 def _check_parameters(pairs: object, wanted: list[Parameter]) -> None:

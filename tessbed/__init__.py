@@ -3,10 +3,10 @@
 TYPE_CHECKING = False  # typing takes longer to import than all else here
 
 if TYPE_CHECKING:
-    from tessbed.arrays import casttess, detess, detessdequant, detesscast, quanttess, tess
+    from tessbed.arrays import casttess, detess, detesscast, detessdequant, quanttess, tess
 
 __version__ = "0.2.0"
-__all__ = ["__version__", "casttess", "detess", "detessdequant", "detesscast", "quanttess", "tess"]
+__all__ = ["__version__", "casttess", "detess", "detesscast", "detessdequant", "quanttess", "tess"]
 
 
 def __getattr__(name: str) -> object:

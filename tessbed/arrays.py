@@ -2,7 +2,7 @@
 
 `axes` names the logical axes with letters: D, H, W and C are tiled (C is required), any other letter is an independent
 outer axis. `tile` has one extent for each of D, H, W, C that `axes` names, in the same order.
-BF16 is its 16-bit words: uint16, or ml_dtypes.bfloat16 taken by its bits. Values change only where an operation says so.
+BF16 is its 16-bit words: uint16, or ml_dtypes.bfloat16 taken by its bits. Values change only where an operation says.
 """
 
 import os
@@ -33,7 +33,7 @@ from tessbed.kernels.tensor import (
 )
 from tessbed.kernels.tiling import TILE_ALIGNMENT_BYTES
 
-__all__ = ["casttess", "detess", "detessdequant", "detesscast", "quanttess", "tess"]
+__all__ = ["casttess", "detess", "detesscast", "detessdequant", "quanttess", "tess"]
 MAPPED = "DHWC"
 ALWAYS_THERE_BYTES = 1 << 28
 MACHINE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 62

@@ -12,8 +12,8 @@ the stored bytes in the order in which the documents list them:
 - then alignment bytes until the tile's bytes are a multiple of 16.
 
 The position in the walk *is* the tiled offset. Each entry says which byte of which scalar is stored there, the scalar
-being named by its byte address on the linear side. What becomes of a scalar's value is `value_oracle`'s to say. What this does
-not do: check admission. Standard library only.
+being named by its byte address on the linear side. What becomes of a scalar's value is `value_oracle`'s to say. What this
+does not do: check admission. Standard library only.
 """
 
 from collections.abc import Iterator
@@ -36,8 +36,8 @@ class Geometry:
 
     `axes` is (d, h, w, c), each a logical axis or -1, and `tile` the tile extents in that order; or `cblocked` is
     (h, w, c) tile extents over the trailing axes. `strides_bytes` is the linear side, dense row-major where None.
-    `dtype` is the scalar type of the tiles, `to` that of the linear side where it is another. `fill` is the byte (-128 to
-    127) of padded INT8 channels that Tess and QuantTess write. `scale_bits` is the binary32 word of a scale.
+    `dtype` is the scalar type of the tiles, `to` that of the linear side where it is another. `fill` is the byte (-128
+    to 127) of padded INT8 channels that Tess and QuantTess write. `scale_bits` is the binary32 word of a scale.
     """
 
     op: str
@@ -202,7 +202,8 @@ def tiled_scalar(geometry: Geometry, linear: bytes) -> bytes:
     """The bytes of a tiled scalar, low byte first, that a linear one becomes."""
     word = int.from_bytes(linear, "little")
     if geometry.op == "quanttess":
-        return (quantized(word, geometry.scale_bits, geometry.zero_point, geometry.rounding) & 0xFF).to_bytes(1, "little")
+        code = quantized(word, geometry.scale_bits, geometry.zero_point, geometry.rounding)
+        return bytes([code & 0xFF])
     return narrowed(word).to_bytes(2, "little") if len(linear) > WIDTHS[geometry.dtype] else linear
 
 

@@ -69,7 +69,7 @@ def dequantized(code: int, scale_bits: int, zero_point: int) -> int:
 
 @lru_cache(maxsize=1 << 17)
 def narrowed(bits: int) -> int:
-    """The BF16 word of the binary32 word `bits`: nearest, ties to even; a NaN keeps sign and upper bits, and is quiet."""
+    """The BF16 word of the binary32 word `bits`: nearest even; a NaN keeps sign and upper bits, and is quiet."""
     value = unpack(bits)
     if value == "nan":
         return (bits >> 16) | 0x0040

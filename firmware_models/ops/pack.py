@@ -14,7 +14,7 @@ from tessbed.firmware_models.band import BAND_BYTES, Band, Budget, DrainFootprin
 from tessbed.firmware_models.descriptors import DescriptorBuilder, build_descriptors
 from tessbed.firmware_models.geometry import BLOCK, PacketGeometry, Tile
 from tessbed.firmware_models.partition import Range, boxes, cut_bytes
-from tessbed.firmware_models.vector_cost import box_ticks
+from tessbed.firmware_models.vector_cost import box_ticks, values_ticks
 from tessbed.firmware_models.vector_ops import VectorFill, VectorMove
 from tessbed.firmware_models.worker_loop import WorkItems
 from tessbed.sim.spec.device_spec import DeviceSpec
@@ -180,7 +180,7 @@ class _Maker:
         One publisher for every operation that makes such bytes; what makes values of them first, pays for that.
         """
         compute = self.spec.compute
-        values = costs.values_ticks(self.geometry, self.spec, extents[0], extents[0] * extents[3])
+        values = values_ticks(self.geometry, self.spec, extents[0], extents[0] * extents[3])
         full, rest = divmod(extents[3], 8)
         row = full * compute.vector_ticks.c2pad16 + rest * 2 * compute.scalar_ticks
         return extents[1] * extents[2] * (compute.run_ticks + values + row)

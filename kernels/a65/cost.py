@@ -18,7 +18,15 @@ CALL_TICKS = 1500
 TILE_TICKS = 40
 NARROW_CHANNELS = 3
 RUN_TICKS = {Channels.CONTIGUOUS: 3, Channels.SCATTERED: 2}
-KIB_TICKS: dict[str, int] = {"copy": 128, "split": 256, "join": 256, "widen": 192, "narrow": 192, "quantize": 256, "dequantize": 320}
+KIB_TICKS: dict[str, int] = {
+    "copy": 128,
+    "split": 256,
+    "join": 256,
+    "widen": 192,
+    "narrow": 192,
+    "quantize": 256,
+    "dequantize": 320,
+}
 """What 1024 bytes of each conversion cost."""
 
 

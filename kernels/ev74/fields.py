@@ -110,7 +110,9 @@ _OPERATION = (
     Field(17, 1, "tiled_dtype", "scalar type of the tiled port", 1, 2, "dtype"),
     Field(18, 1, "linear_dtype", "scalar type of the linear port", 1, 4, "dtype"),
     Field(19, 1, "tile_format", "how a tile stores its pixels", 1, 4, "tile_format"),
-    Field(20, 1, "channel_fill", "byte that padded INT8 channels of an output hold; 0 where there are none", unit="hex"),
+    Field(
+        20, 1, "channel_fill", "byte that padded INT8 channels of an output hold; 0 where there are none", unit="hex"
+    ),
     Field(21, 1, "outer_rank", "number of unmapped axes", 0, MAX_OUTER),
     Field(22, 2, "flags", "no flag is defined; zero", 0, 0, unit="hex"),
 )
@@ -144,7 +146,7 @@ def _outer_fields() -> list[Field]:
 
 _ROUNDINGS = ", ".join(f"{number} {name}" for number, name in enumerate(ROUNDING.choices))
 _PARAMETERS = (
-    Field(168, 4, "scale", "binary32 word of the scale; 0 where unused", 0, 0x7F7FFFFF, unit="hex", since_minor=1),
+    Field(168, 4, "scale", "binary32 word of the scale, or 0", 0, 0x7F7FFFFF, unit="hex", since_minor=1),
     Field(172, 1, "zero_point", "zero point, two's complement; 0 where unused", unit="hex", since_minor=1),
     Field(173, 1, "rounding", f"{_ROUNDINGS}; 0 where unused", 0, 3, since_minor=1),
     Field(174, 2, "parameters_reserved", "zero", 0, 0, unit="hex"),

@@ -1,8 +1,8 @@
 """What the oracle knows of values: FP32 to BF16, FP32 to INT8 codes and back, by whole numbers and fractions alone.
 
 Rounding is monotonic, so a quantization is at most 255 thresholds among the binary32 words in their order: each is
-found by bisection with exact fractions, and whole arrays are then looked up. Dequantization has 256 results, each one an
-exact quotient rounded once. Nothing here multiplies or divides in floating point.
+found by bisection with exact fractions, and whole arrays are then looked up. Dequantization has 256 results, each an exact
+quotient rounded once. Nothing here multiplies or divides in floating point.
 Source: IEEE 754-2019, 4.3; docs/operations.md, "Numerics".
 """
 
@@ -38,10 +38,11 @@ def narrowed(lanes: Lanes, parameters: Mapping[str, int]) -> Lanes:
 
 
 def quantized(lanes: Lanes, parameters: Mapping[str, int]) -> Lanes:
-    """FP32 to INT8 codes: how many thresholds a word has reached, counted from the lowest code; a NaN is the number 0."""
+    """FP32 to INT8 codes: how many thresholds a word has reached, from the lowest code; a NaN is the number 0."""
     words = word_of(lanes)
     zero_point = _signed(parameters["zero_point"])
-    reached = np.searchsorted(_thresholds(parameters["scale"], zero_point, parameters["rounding"]), _rank(words), "right")
+    thresholds = _thresholds(parameters["scale"], zero_point, parameters["rounding"])
+    reached = np.searchsorted(thresholds, _rank(words), "right")
     codes = np.where(words % SIGN > NAN_ABOVE, zero_point, reached + LOWEST)
     return bytes_of(codes, 1)
 
@@ -98,7 +99,7 @@ def _magnitude(word: int) -> Fraction:
 
 
 def _rounded(value: Fraction) -> Fraction:
-    """A nonnegative value with binary32's precision, ties to even; without an upper limit, which saturation replaces."""
+    """A nonnegative value with binary32's precision, ties to even; no upper limit, which saturation replaces."""
     unit = _unit(value)
     return round(value / unit) * unit
 

@@ -18,6 +18,7 @@ Run = Callable[[AnyRequest, bytes, int], bytes]
 GUARD_BYTES = 64
 GUARD = 0x5A
 
+
 def plan_of(request: AnyRequest) -> Plan:
     """The admitted plan."""
     return _requests(request).check_inference(request)

@@ -12,8 +12,8 @@ the stored bytes in the order in which the documents list them:
 - then alignment bytes until the tile's bytes are a multiple of 16.
 
 The position in the walk *is* the tiled offset. Each entry says which byte of which scalar is stored there, the scalar
-being named by its byte address on the linear side. What becomes of a scalar's value is `value_oracle`'s to say. What this
-does not do: check admission. Standard library only.
+being named by its byte address on the linear side; `value_oracle` says what becomes of its value. What this does not
+do: check admission. Standard library only.
 """
 
 from collections.abc import Iterator

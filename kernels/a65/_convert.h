@@ -12,7 +12,7 @@
    as false; its integer is masked to zero.
 
    SWEEP cuts a run into blocks that one vector step takes; the last block overlaps the one before it, and a run that is
-   shorter than a block goes through a block of its own. Every scalar is converted from its own place alone, so that
+   shorter than the smallest step goes through a step of its own. Every scalar is converted from its own place alone, so that
    converting one twice changes nothing. */
 
 #ifndef TESSBED_CONVERT_H
@@ -67,20 +67,30 @@ typedef struct Quantization {
 static inline uint32_t load_bits(const u8 *p) { uint32_t bits; memcpy(&bits, p, 4); return bits; }
 static inline float load_float(const u8 *p) { float value; memcpy(&value, p, 4); return value; }
 
-#define MOST_IN_BLOCK 32
+#define FEW 8 /* scalars of the smaller step */
 
-/* Runs `step(to, from, ...)` on blocks of `block` scalars of `wide` bytes read and `made` bytes written. */
-#define SWEEP(block, wide, made, step, ...)                                                                            \
-    do {                                                                                                               \
+/* Converts `runs` runs of n scalars, `to_step` and `from_step` bytes apart: `step` takes a block of scalars of `wide`
+   bytes read and `made` bytes written, `few` takes FEW of them where a run is shorter than a block. */
+#define SWEEP_BY(size, wide, made, step, ...)                                                                          \
+    for (i64 r = 0; r < runs; r++, to += to_step, from += from_step) {                                                 \
         i64 i = 0;                                                                                                     \
-        for (; i + (block) <= n; i += (block)) step(to + (made) * i, from + (wide) * i, __VA_ARGS__);                  \
-        if (i == n) break;                                                                                             \
-        if (n >= (block)) { step(to + (made) * (n - (block)), from + (wide) * (n - (block)), __VA_ARGS__); break; }    \
-        u8 read[4 * MOST_IN_BLOCK] = {0}, written[4 * MOST_IN_BLOCK];                                                  \
-        memcpy(read, from, (size_t)((wide) * n));                                                                      \
-        step(written, read, __VA_ARGS__);                                                                              \
-        memcpy(to, written, (size_t)((made) * n));                                                                     \
+        for (; i + (size) <= n; i += (size)) step(to + (made) * i, from + (wide) * i, __VA_ARGS__);                    \
+        if (i < n) step(to + (made) * (n - (size)), from + (wide) * (n - (size)), __VA_ARGS__);                        \
+    }
+#define SWEEP(wide, made, step, few, ...)                                                                              \
+    do {                                                                                                               \
+        if (n >= BLOCK_SCALARS) SWEEP_BY(BLOCK_SCALARS, wide, made, step, __VA_ARGS__)                                 \
+        else if (n >= FEW) SWEEP_BY(FEW, wide, made, few, __VA_ARGS__)                                                 \
+        else                                                                                                           \
+            for (i64 r = 0; r < runs; r++, to += to_step, from += from_step) {                                         \
+                u8 read[4 * FEW] = {0}, written[4 * FEW];                                                              \
+                memcpy(read, from, (size_t)((wide) * n));                                                              \
+                few(written, read, __VA_ARGS__);                                                                       \
+                memcpy(to, written, (size_t)((made) * n));                                                             \
+            }                                                                                                          \
     } while (0)
+
+#define RUNS u8 *to, i64 to_step, const u8 *from, i64 from_step, i64 runs, i64 n, const Quantization *q
 
 #if defined(__AVX2__)
 
@@ -100,6 +110,11 @@ static inline void narrow_block(u8 *to, const u8 *from, int unused) {
         _mm256_storeu_si256((__m256i *)(to + 32 * half), _mm256_permute4x64_epi64(words, 0xD8));
     }
 }
+static inline void narrow_few(u8 *to, const u8 *from, int unused) {
+    const __m256i words = narrow8(from);
+    (void)unused;
+    store(to, _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+}
 static ALWAYS_INLINE __m256i quantize8(const u8 *from, const Quantization *q, int rounding) {
     const __m256 high = _mm256_set1_ps(300.0f), low = _mm256_set1_ps(-300.0f);
     __m256 y = _mm256_mul_ps(_mm256_loadu_ps((const float *)from), _mm256_set1_ps(q->scale));
@@ -117,15 +132,24 @@ static ALWAYS_INLINE void quantize_block(u8 *to, const u8 *from, const Quantizat
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32(_mm256_packs_epi16(ab, cd), order));
 }
+static ALWAYS_INLINE void quantize_few(u8 *to, const u8 *from, const Quantization *q, int rounding) {
+    const __m256i codes = quantize8(from, q, rounding);
+    const vec pairs = _mm_packs_epi32(_mm256_castsi256_si128(codes), _mm256_extracti128_si256(codes, 1));
+    store8(to, _mm_packs_epi16(pairs, pairs));
+}
+static ALWAYS_INLINE void dequantize8(u8 *to, const u8 *from, __m256 scale, __m256i zero_point) {
+    const __m256 value = _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_cvtepi8_epi32(load8(from)), zero_point));
+    _mm256_storeu_ps((float *)to, _mm256_div_ps(value, scale));
+}
+static ALWAYS_INLINE void dequantize_few(u8 *to, const u8 *from, const Quantization *q, int unused) {
+    (void)unused;
+    dequantize8(to, from, _mm256_set1_ps(q->scale), _mm256_set1_epi32(q->zero_point));
+}
 static ALWAYS_INLINE void dequantize_block(u8 *to, const u8 *from, const Quantization *q, int unused) {
     const __m256 scale = _mm256_set1_ps(q->scale);
     const __m256i zero_point = _mm256_set1_epi32(q->zero_point);
     (void)unused;
-    for (int k = 0; k < 4; k++) {
-        const __m256i codes = _mm256_cvtepi8_epi32(load8(from + 8 * k));
-        const __m256 value = _mm256_cvtepi32_ps(_mm256_sub_epi32(codes, zero_point));
-        _mm256_storeu_ps((float *)(to + 32 * k), _mm256_div_ps(value, scale));
-    }
+    for (int k = 0; k < 4; k++) dequantize8(to + 32 * k, from + 8 * k, scale, zero_point);
 }
 
 #elif defined(__SSSE3__) && !defined(TESSBED_PLAIN)
@@ -145,6 +169,10 @@ static inline void narrow_block(u8 *to, const u8 *from, int unused) {
     for (int half = 0; half < 2; half++)
         store(to + 16 * half, _mm_packs_epi32(narrow4(from + 32 * half), narrow4(from + 32 * half + 16)));
 }
+static inline void narrow_few(u8 *to, const u8 *from, int unused) {
+    (void)unused;
+    store(to, _mm_packs_epi32(narrow4(from), narrow4(from + 16)));
+}
 static ALWAYS_INLINE __m128i quantize4(const u8 *from, const Quantization *q, int rounding) {
     __m128 y = _mm_mul_ps(_mm_loadu_ps((const float *)from), _mm_set1_ps(q->scale));
     y = _mm_max_ps(_mm_set1_ps(-300.0f), _mm_min_ps(_mm_set1_ps(300.0f), y)); /* the second operand where one is no number */
@@ -160,20 +188,34 @@ static ALWAYS_INLINE void quantize_block(u8 *to, const u8 *from, const Quantizat
     const __m128i cd = _mm_packs_epi32(quantize4(from + 32, q, rounding), quantize4(from + 48, q, rounding));
     store(to, _mm_packs_epi16(ab, cd));
 }
-static ALWAYS_INLINE void dequantize_block(u8 *to, const u8 *from, const Quantization *q, int unused) {
-    const __m128i codes = load(from), zero = _mm_setzero_si128(), zero_point = _mm_set1_epi32(q->zero_point);
+static ALWAYS_INLINE void quantize_few(u8 *to, const u8 *from, const Quantization *q, int rounding) {
+    const vec pairs = _mm_packs_epi32(quantize4(from, q, rounding), quantize4(from + 16, q, rounding));
+    store8(to, _mm_packs_epi16(pairs, pairs));
+}
+static ALWAYS_INLINE void dequantize_codes(u8 *to, vec codes, const Quantization *q, int fours) {
+    const __m128i zero = _mm_setzero_si128(), zero_point = _mm_set1_epi32(q->zero_point);
     const __m128i pairs[2] = {_mm_unpacklo_epi8(zero, codes), _mm_unpackhi_epi8(zero, codes)};
-    (void)unused;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < fours; k++) {
         const __m128i upper = k % 2 ? _mm_unpackhi_epi16(zero, pairs[k / 2]) : _mm_unpacklo_epi16(zero, pairs[k / 2]);
         const __m128 value = _mm_cvtepi32_ps(_mm_sub_epi32(_mm_srai_epi32(upper, 24), zero_point));
         _mm_storeu_ps((float *)(to + 16 * k), _mm_div_ps(value, _mm_set1_ps(q->scale)));
     }
 }
+static ALWAYS_INLINE void dequantize_block(u8 *to, const u8 *from, const Quantization *q, int unused) {
+    (void)unused;
+    dequantize_codes(to, load(from), q, 4);
+}
+static ALWAYS_INLINE void dequantize_few(u8 *to, const u8 *from, const Quantization *q, int unused) {
+    (void)unused;
+    dequantize_codes(to, load8(from), q, 2);
+}
 
 #else
 
-#define BLOCK_SCALARS 16
+#define BLOCK_SCALARS FEW
+#define narrow_few narrow_block
+#define quantize_few quantize_block
+#define dequantize_few dequantize_block
 static inline void narrow_block(u8 *to, const u8 *from, int unused) {
     (void)unused;
     for (i64 i = 0; i < BLOCK_SCALARS; i++) {
@@ -208,24 +250,24 @@ static ALWAYS_INLINE void dequantize_block(u8 *to, const u8 *from, const Quantiz
 #endif
 
 /* Binary32 to BF16: nearest, ties to even; a NaN keeps sign and upper half, and is made quiet. */
-static void narrow_run(u8 *to, const u8 *from, i64 n, const Quantization *q) {
+static void narrow_runs(RUNS) {
     (void)q;
-    SWEEP(BLOCK_SCALARS, 4, 2, narrow_block, 0);
+    SWEEP(4, 2, narrow_block, narrow_few, 0);
 }
 
 /* Binary32 to INT8 codes; zero_point where the value is no number. Between enter_default_fp and leave_default_fp. */
-static void quantize_run(u8 *to, const u8 *from, i64 n, const Quantization *q) {
+static void quantize_runs(RUNS) {
     switch (q->rounding) {
-        case NEAREST_EVEN: SWEEP(BLOCK_SCALARS, 4, 1, quantize_block, q, NEAREST_EVEN); break;
-        case UP: SWEEP(BLOCK_SCALARS, 4, 1, quantize_block, q, UP); break;
-        case DOWN: SWEEP(BLOCK_SCALARS, 4, 1, quantize_block, q, DOWN); break;
-        default: SWEEP(BLOCK_SCALARS, 4, 1, quantize_block, q, TOWARD_ZERO);
+        case NEAREST_EVEN: SWEEP(4, 1, quantize_block, quantize_few, q, NEAREST_EVEN); break;
+        case UP: SWEEP(4, 1, quantize_block, quantize_few, q, UP); break;
+        case DOWN: SWEEP(4, 1, quantize_block, quantize_few, q, DOWN); break;
+        default: SWEEP(4, 1, quantize_block, quantize_few, q, TOWARD_ZERO);
     }
 }
 
 /* INT8 codes to binary32. Between enter_default_fp and leave_default_fp. */
-static void dequantize_run(u8 *to, const u8 *from, i64 n, const Quantization *q) {
-    SWEEP(BLOCK_SCALARS, 1, 4, dequantize_block, q, 0);
+static void dequantize_runs(RUNS) {
+    SWEEP(1, 4, dequantize_block, dequantize_few, q, 0);
 }
 
 #endif

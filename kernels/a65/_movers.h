@@ -13,13 +13,14 @@ typedef struct Movers {
     RowMover *pack_words, *unpack_words, *widen_words, *pack_transposed_bytes, *pack_transposed_words;
     RowMover *unpack_transposed_bytes, *unpack_transposed_words, *pack_streams, *unpack_streams;
     RowMover *pack_scalars, *unpack_scalars, *pack_staged, *unpack_staged;
+    void (*convert_rows)(const Row *, u8 *, i64, u8 *, i64, i64, i64, int);
 } Movers;
 
 #define MOVERS(name)                                                                                                   \
     {                                                                                                                  \
         name, pack_same, unpack_same, pack_cross, unpack_cross, widen_cross, pack_bytes, unpack_bytes,                 \
             pack_byte_groups, unpack_byte_groups, pack_groups, unpack_groups, widen_groups, pack_words, unpack_words, widen_words, pack_transposed_bytes, pack_transposed_words, unpack_transposed_bytes,          \
-            unpack_transposed_words, pack_streams, unpack_streams, pack_scalars, unpack_scalars, pack_staged, unpack_staged                        \
+            unpack_transposed_words, pack_streams, unpack_streams, pack_scalars, unpack_scalars, pack_staged, unpack_staged, convert_rows                        \
     }
 
 #endif

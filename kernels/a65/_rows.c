@@ -162,6 +162,11 @@ static int streams_out(const Program *program, const Row *row, Steps steps) {
     return pixel == row->linear_step && steps.linear % 16 == 0;
 }
 
+typedef struct Ends { /* of the tiled and of the linear side; and where values are staged */
+    const u8 *of[2];
+    Buffers *buffers;
+} Ends;
+
 /* What a conversion of values makes with a stage, as an index of CONVERTERS, and the conversion of bytes between the
    stage and the tiles; {-1, 0} for a conversion that moves bytes only. */
 typedef struct Fused { int values; i64 bytes; } Fused;
@@ -208,7 +213,8 @@ static void finish_lane(const Program *program, Nest *nest, Lane *lane, int last
     row->channel_stride = s->shape == PLANES ? s->pixels * s->width : s->width;
     row->linear_step = s->shape == PLANES ? s->width : lane->channels * s->width;
     row->group_linear = row->group_linear / WIDE * s->width;
-    if (!program->packs) row->streams_out = 0;
+    if (program->packs) row->linear_end = s->buffers->narrow + sizeof s->buffers->narrow;
+    else row->streams_out = 0;
     if (row->groups == 1) {
         row->stored -= last ? s->full * s->lane[0].channels : row->stored - lane->channels;
         row->channels = lane->channels;
@@ -217,11 +223,11 @@ static void finish_lane(const Program *program, Nest *nest, Lane *lane, int last
     lane->mover = choose_mover(row, nest->streams, &bytes);
 }
 
-static void finish_stage(const Program *program, Nest *nest) {
+static void finish_stage(const Program *program, Nest *nest, Buffers *buffers) {
     Stage *s = &nest->stage;
     const Row *row = &nest->row;
     *s = (Stage){.width = program->tiled_width, .channel_step = row->channel_stride, .pixel_step = row->linear_step,
-                 .conversion = fused_of(program->conversion).values};
+                 .conversion = fused_of(program->conversion).values, .buffers = buffers};
     uint32_t bits = (uint32_t)program->scale;
     memcpy(&s->quantization.scale, &bits, sizeof bits);
     s->quantization.zero_point = (int8_t)program->zero_point;
@@ -236,7 +242,7 @@ static void finish_stage(const Program *program, Nest *nest) {
 }
 
 static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 stored, i64 plane, Steps steps,
-                        const u8 *ends[2]) {
+                        const Ends *ends) {
     Row *row = &nest->row;
     if (channels > 1 && program->strides[0] != program->width) prefer_contiguous(nest, program->width);
     if (!nest->loops) nest->loop[nest->loops++] = (Loop){1, stored * program->tiled_width, channels * program->width};
@@ -248,14 +254,14 @@ static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 st
     row->linear_step = last->linear;
     row->channel_stride = program->strides[0];
     row->width = program->width;
-    row->tiled_end = ends[0];
-    row->linear_end = ends[1];
+    row->tiled_end = ends->of[0];
+    row->linear_end = ends->of[1];
     row->streams_out = streams_out(program, row, steps_of(nest, steps));
     set_padding(row, (u8)program->fill);
     row->streams = NULL;
     row->stage = NULL;
     if (fused_of(program->conversion).values < 0) nest->mover = choose_mover(row, nest->streams, program);
-    else finish_stage(program, nest);
+    else finish_stage(program, nest, ends->buffers);
 }
 
 /* Groups of 16 channels that lie in tiles or blocks of their own, but side by side on the linear side. */
@@ -266,14 +272,15 @@ static Loop channel_groups(const Program *program, const Tiles *t, i64 pixels) {
 }
 
 static int moves_groups(const Program *program, i64 channels, i64 block, Loop groups) {
-    if (program->packs && program->tiled_bytes >= stream_bytes) return 0; /* one tile after the other streams better */
+    if (program->packs && program->tiled_bytes >= stream_bytes && program->width < WIDE)
+        return 0; /* one tile after the other streams better, unless it is the reads that are many */
     return channels == 16 && block == 16 && program->strides[0] == program->width && groups.count > 1 &&
            groups.count <= MOST_GROUPS;
 }
 
 /* The nests of one channel part: one for pixel-major tiles, up to two for channel blocks. Returns how many. */
 static int make_nests(const Program *program, const Tiles *t, const Loop *around, int n, Nest *nest, Steps steps,
-                      const u8 *ends[2]) {
+                      const Ends *ends) {
     i64 block = program->cblocked ? 16 : t->stored, pixel = block * program->tiled_width;
     i64 depth = t->extents[1], height = t->extents[2], width = t->extents[3], pixels = depth * height * width;
     i64 full = program->cblocked ? t->extents[0] / 16 : 1, rest = program->cblocked ? t->extents[0] % 16 : 0;
@@ -311,6 +318,9 @@ static void run_rows(const Nest *nest, const Loop *loop, u8 *tiled, u8 *linear) 
         for (i64 i = 0; i < loop->count; i++) copy_run(tiled + i * loop->tiled, linear + i * loop->linear, bytes);
     else if (mover == movers->unpack_same)
         for (i64 i = 0; i < loop->count; i++) copy_run(linear + i * loop->linear, tiled + i * loop->tiled, bytes);
+    else if (nest->row.stage && nest->stage.shape == DIRECT)
+        movers->convert_rows(&nest->row, tiled, loop->tiled, linear, loop->linear, loop->count, pixels,
+                             mover == movers->pack_staged);
     else
         for (i64 i = 0; i < loop->count; i++) mover(&nest->row, tiled + i * loop->tiled, linear + i * loop->linear, pixels);
 }
@@ -386,9 +396,9 @@ static Steps steps_around(const Spatial *all, int part, Place at) {
 }
 
 /* The spatial class of `tiles`; its channel parts lie `apart` classes from each other. */
-static void run_class(const Program *program, const Tiles *tiles, i64 apart, u8 *tiled, u8 *linear) {
+static void run_class(const Program *program, const Tiles *tiles, i64 apart, u8 *tiled, u8 *linear, Buffers *buffers) {
     const Loop *outer = outer_loops(program);
-    const u8 *ends[2] = {tiled + program->tiled_bytes, linear + program->linear_bytes};
+    const Ends ends = {{tiled + program->tiled_bytes, linear + program->linear_bytes}, buffers};
     const Tiles *other = tiles + (program->parts[0] - 1) * apart;
     Spatial all;
     Place at;
@@ -409,7 +419,7 @@ static void run_class(const Program *program, const Tiles *tiles, i64 apart, u8 
         int loops = take_over(&all, part, around);
         at.tiled[i] = tiled + t->tiled_offset;
         at.linear[i] = linear + t->linear_offset;
-        part->nests = make_nests(program, t, around, loops, part->nest, steps_around(&all, i, at), ends);
+        part->nests = make_nests(program, t, around, loops, part->nest, steps_around(&all, i, at), &ends);
     }
     run_spatial(&all, 0, at);
 }
@@ -419,8 +429,9 @@ static void run_program(const Program *program, u8 *tiled, u8 *linear) {
     const int calculates = fused_of(program->conversion).values >= TO_INT8;
     i64 apart = spatial_classes(program);
     FpState state;
+    Buffers buffers;
     if (calculates) state = enter_default_fp();
-    for (i64 i = 0; i < apart; i++) run_class(program, tiles + i, apart, tiled, linear);
+    for (i64 i = 0; i < apart; i++) run_class(program, tiles + i, apart, tiled, linear, &buffers);
     if (calculates) leave_default_fp(state);
     stream_end();
 }

@@ -26,7 +26,9 @@
 
 enum { DIRECT, DENSE, LONG, PLANES, SCATTERED };
 
-typedef void Converter(u8 *to, const u8 *from, i64 n, const Quantization *q);
+typedef void Converter(RUNS);
+
+typedef struct Buffers { u8 narrow[2 * STAGE_SCALARS + STAGE_SLACK], wide[WIDE * STAGE_SCALARS]; } Buffers;
 
 typedef struct Lane { /* some channels of each pixel */
     Row row;          /* between stage and tiles */
@@ -41,10 +43,11 @@ typedef struct Stage {
     i64 shape, width, channel_step, pixel_step, run; /* bytes of a tiled scalar; linear bytes; contiguous channels */
     i64 conversion;                                  /* index of CONVERTERS */
     Quantization quantization;
+    Buffers *buffers; /* of one call */
 } Stage;
 
 enum { TO_BF16, TO_INT8, TO_FP32 };
-static Converter *const CONVERTERS[] = {narrow_run, quantize_run, dequantize_run};
+static Converter *const CONVERTERS[] = {narrow_runs, quantize_runs, dequantize_runs};
 
 /* Copies the scalars of a piece between their places and a dense run of them. */
 static ALWAYS_INLINE void scatter(const Stage *s, u8 *linear, u8 *dense, i64 pixels, i64 channels, int gathers) {
@@ -57,52 +60,32 @@ static ALWAYS_INLINE void scatter(const Stage *s, u8 *linear, u8 *dense, i64 pix
     }
 }
 
-static void pack_piece(const Stage *s, const Lane *lane, u8 *tiled, u8 *linear, i64 pixels) {
-    u8 stage[2 * STAGE_SCALARS + STAGE_SLACK], wide[WIDE * STAGE_SCALARS];
-    Converter *convert = CONVERTERS[s->conversion];
-    const Quantization *q = &s->quantization;
-    i64 n = lane->channels;
-    Row row = lane->row;
-    row.linear_end = stage + sizeof stage;
+/* The runs of a piece on the linear side, and how far apart they are there and in the stage. */
+typedef struct Runs { i64 count, scalars, linear_step, stage_step; } Runs;
+
+static ALWAYS_INLINE Runs runs_of(const Stage *s, const Lane *lane, i64 pixels) {
+    const i64 n = lane->channels;
     switch (s->shape) {
-        case DIRECT: convert(tiled, linear, pixels * n, q); return;
-        case DENSE: convert(stage, linear, pixels * n, q); break;
-        case LONG:
-            for (i64 p = 0; p < pixels; p++) convert(stage + p * row.linear_step, linear + p * s->pixel_step, n, q);
-            break;
-        case PLANES:
-            for (i64 c = 0; c < n; c++) convert(stage + c * row.channel_stride, linear + c * s->channel_step, pixels, q);
-            break;
-        default:
-            scatter(s, linear, wide, pixels, n, 1);
-            convert(stage, wide, pixels * n, q);
+        case LONG: return (Runs){pixels, n, s->pixel_step, lane->row.linear_step};
+        case PLANES: return (Runs){n, pixels, s->channel_step, lane->row.channel_stride};
+        default: return (Runs){1, pixels * n, 0, 0};
     }
-    lane->mover(&row, tiled, stage, pixels);
+}
+
+static void pack_piece(const Stage *s, const Lane *lane, u8 *tiled, u8 *linear, i64 pixels) {
+    const Runs runs = runs_of(s, lane, pixels);
+    u8 *stage = s->shape == DIRECT ? tiled : s->buffers->narrow, *wide = linear;
+    if (s->shape == SCATTERED) scatter(s, linear, wide = s->buffers->wide, pixels, lane->channels, 1);
+    CONVERTERS[s->conversion](stage, runs.stage_step, wide, runs.linear_step, runs.count, runs.scalars, &s->quantization);
+    if (s->shape != DIRECT) lane->mover(&lane->row, tiled, stage, pixels);
 }
 
 static void unpack_piece(const Stage *s, const Lane *lane, u8 *tiled, u8 *linear, i64 pixels) {
-    u8 stage[2 * STAGE_SCALARS + STAGE_SLACK], wide[WIDE * STAGE_SCALARS];
-    Converter *convert = CONVERTERS[s->conversion];
-    const Quantization *q = &s->quantization;
-    const Row *row = &lane->row;
-    i64 n = lane->channels;
-    if (s->shape == DIRECT) {
-        convert(linear, tiled, pixels * n, q);
-        return;
-    }
-    lane->mover(row, tiled, stage, pixels);
-    switch (s->shape) {
-        case DENSE: convert(linear, stage, pixels * n, q); break;
-        case LONG:
-            for (i64 p = 0; p < pixels; p++) convert(linear + p * s->pixel_step, stage + p * row->linear_step, n, q);
-            break;
-        case PLANES:
-            for (i64 c = 0; c < n; c++) convert(linear + c * s->channel_step, stage + c * row->channel_stride, pixels, q);
-            break;
-        default:
-            convert(wide, stage, pixels * n, q);
-            scatter(s, linear, wide, pixels, n, 0);
-    }
+    const Runs runs = runs_of(s, lane, pixels);
+    u8 *stage = s->shape == DIRECT ? tiled : s->buffers->narrow, *wide = s->shape == SCATTERED ? s->buffers->wide : linear;
+    if (s->shape != DIRECT) lane->mover(&lane->row, tiled, stage, pixels);
+    CONVERTERS[s->conversion](wide, runs.linear_step, stage, runs.stage_step, runs.count, runs.scalars, &s->quantization);
+    if (s->shape == SCATTERED) scatter(s, linear, wide, pixels, lane->channels, 0);
 }
 
 /* Piece by piece along the pixels; a pixel that is cut has its pieces of channels one after the other. */
@@ -117,5 +100,14 @@ static void unpack_piece(const Stage *s, const Lane *lane, u8 *tiled, u8 *linear
     }
 static void pack_staged(const Row *row, u8 *tiled, u8 *linear, i64 pixels) { STAGED(pack_piece) }
 static void unpack_staged(const Row *row, u8 *tiled, u8 *linear, i64 pixels) { STAGED(unpack_piece) }
+
+/* Rows that are one run on both sides each: all of them in one go. */
+static void convert_rows(const Row *row, u8 *tiled, i64 tiled_step, u8 *linear, i64 linear_step, i64 rows, i64 pixels,
+                         int packs) {
+    const Stage *s = row->stage;
+    const i64 n = pixels * s->lane[1].channels;
+    if (packs) CONVERTERS[s->conversion](tiled, tiled_step, linear, linear_step, rows, n, &s->quantization);
+    else CONVERTERS[s->conversion](linear, linear_step, tiled, tiled_step, rows, n, &s->quantization);
+}
 
 #endif

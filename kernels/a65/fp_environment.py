@@ -22,8 +22,10 @@ def _library() -> tuple[Any, Any, Any]:
     """fegetenv, fesetenv and the pointer that stands for the default environment. ContractError where they are not."""
     try:
         library = ctypes.CDLL(None)
-        default = ctypes.byref(ctypes.c_char.in_dll(library, "_FE_DFL_ENV")) if sys.platform == "darwin" else -1
-        return library.fegetenv, library.fesetenv, ctypes.c_void_p(default) if default == -1 else default
+        default: Any = ctypes.c_void_p(-1)
+        if sys.platform == "darwin":
+            default = ctypes.byref(ctypes.c_char.in_dll(library, "_FE_DFL_ENV"))
+        return library.fegetenv, library.fesetenv, default
     except (AttributeError, OSError, TypeError, ValueError) as error:
         text = f"no C library here keeps the floating-point environment ({error}); use the native rows"
         raise ContractError("fp_environment", "rows", text) from error

@@ -75,8 +75,9 @@ class Copy:
 
 Lane = np.ndarray | int
 Convert = Callable[[Sequence[np.ndarray], Mapping[str, int]], Sequence[Lane]]
-"""The output's byte lanes (uint8 arrays of one shape, or one value for all), low byte first, from those of the input and
-the conversion's parameters by packet field. In the place of its lanes a side may have one array of whole scalars."""
+"""The output's lanes, low byte first, from those of the input and the conversion's parameters by packet field.
+
+Lanes are uint8 arrays of one shape, or one value for all; a side may have one array of whole scalars instead."""
 
 
 @attrs.frozen

@@ -1,8 +1,8 @@
 """What the oracle knows of values: FP32 to BF16, FP32 to INT8 codes and back, by whole numbers and fractions alone.
 
 Rounding is monotonic, so a quantization is at most 255 thresholds among the binary32 words in their order: each is
-found by bisection with exact fractions, and whole arrays are then looked up. Dequantization has 256 results, each an exact
-quotient rounded once. Nothing here multiplies or divides in floating point.
+found by bisection with exact fractions, and whole arrays are then looked up. Dequantization has 256 results, each
+an exact quotient rounded once. Nothing here multiplies or divides in floating point.
 Source: IEEE 754-2019, 4.3; docs/operations.md, "Numerics".
 """
 
@@ -21,7 +21,10 @@ Lanes = Sequence[np.ndarray]
 
 def word_of(lanes: Lanes) -> np.ndarray:
     """The 32-bit words that four byte lanes spell, as int64."""
-    return sum((lane.astype(np.int64) << (8 * place) for place, lane in enumerate(lanes)), np.int64(0))
+    words = np.zeros(lanes[0].shape, np.int64)
+    for place, lane in enumerate(lanes):
+        words += lane.astype(np.int64) << (8 * place)
+    return words
 
 
 def bytes_of(words: np.ndarray, count: int) -> Lanes:

@@ -19,6 +19,9 @@ from tessbed.kernels import (
 from tessbed.kernels.operations import TileFormat
 from tessbed.kernels.ops import AnyRequest, requests_of
 
+QUANTIZATION: dict[str, Any] = {"scale": 8.0845, "zero_point": -56}
+"""A real head's, for every operation that scales."""
+
 
 @attrs.frozen
 class BenchCase:
@@ -64,9 +67,9 @@ class BenchCase:
         tiled = TensorSpec(self.shape, DType(self.dtype), self._layout())
         requests = requests_of(OPERATIONS[self.op])
         filled = self.dtype == "int8" and self.channels == "pad16"
-        held = [parameter.name for parameter in requests.operation.parameters]
-        params = {"int8_channel_padding": 0} if filled and "int8_channel_padding" in held else {}
-        return requests.request(tiled, linear, requests.Params(**params))
+        given = {**QUANTIZATION, **({"int8_channel_padding": 0} if filled else {})}
+        held = [parameter.name for parameter in requests.operation.parameters if parameter.name in given]
+        return requests.request(tiled, linear, requests.Params(**{name: given[name] for name in held}))
 
     def _layout(self) -> Layout:
         if self.channels == "cblocked":
@@ -90,14 +93,16 @@ def _all(name: str, dtype: str, *geometry: Any, **options: Any) -> tuple[BenchCa
     return tuple(BenchCase(f"{op} {dtype} {name}", op, dtype, *geometry, to=to, **options) for op, to in ops)
 
 
-def _blocks(name: str, shape: tuple[int, int, int], tile: tuple[int, int, int], to: str) -> BenchCase:
-    """The first operation that unpacks BF16 channel blocks to this scalar type."""
+def _blocks(
+    name: str, shape: tuple[int, int, int], tile: tuple[int, int, int], to: str, dtype: str = "bf16"
+) -> BenchCase:
+    """The first operation that unpacks channel blocks of `dtype` to this scalar type."""
     op = next(
         row.name
         for row in OPERATIONS.values()
-        if TileFormat.CBLOCKED in row.formats and DType(to) in row.outputs(DType.BF16)
+        if TileFormat.CBLOCKED in row.formats and DType(to) in row.outputs(DType(dtype))
     )
-    return BenchCase(f"{op} {name} to {to}", op, "bf16", shape, tile, "cblocked", "groups16", to)
+    return BenchCase(f"{op} {name} to {to}", op, dtype, shape, tile, "cblocked", "groups16", to)
 
 
 CHW: dict[str, Any] = {"family": "channel_first", "order": "chw"}
@@ -114,6 +119,8 @@ CASES: tuple[BenchCase, ...] = (
     _blocks("80x80x64 blocks", (80, 80, 64), (16, 16, 16), "fp32"),
     _blocks("80x80x80 blocks", (80, 80, 80), (16, 4, 80), "fp32"),
     _blocks("80x80x80 blocks", (80, 80, 80), (16, 4, 80), "bf16"),
+    _blocks("80x80x64 blocks", (80, 80, 64), (1, 80, 64), "fp32", "int8"),
+    _blocks("20x20x80 blocks", (20, 20, 80), (1, 20, 80), "fp32", "int8"),
     *_all("image 640x640x3", "bf16", IMAGE, (640, 32, 3), "compact", "few"),
     *_all("image 640x640x3 padded", "bf16", IMAGE, (640, 32, 3), "pad16", "few"),
     *_all("chroma 192x832x2", "bf16", (192, 832, 2), (39, 42, 2), "compact", "few"),

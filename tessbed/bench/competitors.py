@@ -2,7 +2,8 @@
 
 A regular grid of tiles is one reshape and one transposition; boundary tiles are up to seven more of the same.
 Whole pixels travel as 16-bit words, and the byte planes come from shifts and truncations over long contiguous arrays:
-moving single bytes with strides is several times slower. Channel padding is a zeroed output.
+moving single bytes with strides is several times slower. Channel padding is a zeroed output. Values are converted where
+numpy does it fastest: before the transposition where that makes them narrower, behind it where it makes them wider.
 With einops or torch installed the transposition is theirs.
 """
 
@@ -46,6 +47,46 @@ def transposers() -> dict[str, Transposer]:
 CONVERSIONS = ("copy", "split", "join", "widen")
 """The conversions that `_pack` and `_unpack` do."""
 
+Values = Callable[[np.ndarray, dict[str, int]], np.ndarray]
+
+
+def _narrow(words: np.ndarray, parameters: dict[str, int]) -> np.ndarray:
+    """FP32 words to BF16 words, NaNs kept."""
+    made = words >> 16
+    made &= 1
+    made += 0x7FFF
+    made += words
+    made >>= 16
+    nan = np.isnan(words.view(np.float32))
+    if nan.any():
+        made[nan] = (words[nan] >> 16) | 0x40
+    return made.astype(np.uint16)
+
+
+def _quantize(words: np.ndarray, parameters: dict[str, int]) -> np.ndarray:
+    """FP32 words to INT8 codes; NaNs are the zero point."""
+    values = words.view(np.float32) * np.uint32(parameters["scale"]).view(np.float32)
+    np.rint(values, out=values)
+    values += np.uint8(parameters["zero_point"]).view(np.int8)
+    np.clip(values, -128, 127, out=values)
+    nan = np.isnan(values)
+    if nan.any():
+        values[nan] = np.uint8(parameters["zero_point"]).view(np.int8)
+    return values.astype(np.int8).view(np.uint8)
+
+
+def _dequantize(codes: np.ndarray, parameters: dict[str, int]) -> np.ndarray:
+    """INT8 codes to FP32 words."""
+    values = codes.view(np.int8).astype(np.float32)
+    values -= np.uint8(parameters["zero_point"]).view(np.int8)
+    values /= np.uint32(parameters["scale"]).view(np.float32)
+    return values.view(np.uint32)
+
+
+NARROWING: dict[str, Values] = {"narrow": _narrow, "quantize": _quantize}
+WIDENING: dict[str, Values] = {"dequantize": _dequantize}
+"""What is done to the values, before `_pack` and behind `_unpack`."""
+
 Competitor = Callable[[np.ndarray, np.ndarray], None]
 """(linear array of H, W, C integers, tiled bytes) -> None"""
 
@@ -53,17 +94,27 @@ Competitor = Callable[[np.ndarray, np.ndarray], None]
 def competitor(case: BenchCase, plan: Plan, transpose: Transposer) -> Competitor:
     """The pipeline for `case`: from the linear array into the tiled bytes, or back for the other operations."""
     regions = tuple(_regions(plan))
-    if plan.conversion not in CONVERSIONS:
-        text = f"got {plan.conversion}, but numpy's pipelines have {', '.join(CONVERSIONS)}"
+    known = (*CONVERSIONS, *NARROWING, *WIDENING)
+    if plan.conversion not in known:
+        text = f"got {plan.conversion}, but numpy's pipelines have {', '.join(known)}"
         raise ContractError("conversion_unsupported", case.name, text)
     move = _pack if plan.packs else _unpack
     cblocked = case.channels == "cblocked"
 
+    narrow, widen = NARROWING.get(plan.conversion), WIDENING.get(plan.conversion)
+    parameters = dict(plan.parameters)
+
     def run(linear: np.ndarray, tiled: np.ndarray) -> None:
         if plan.packs and case.channels == "pad16":
             tiled.fill(0)
+        source = narrow(linear, parameters) if narrow else linear
         for tiles, where in regions:
-            move(linear[where], tiled, tiles, plan.tiled_dtype.width, cblocked, transpose)
+            if widen:
+                region = np.empty(linear[where].shape, np.uint8)
+                move(region, tiled, tiles, plan.tiled_dtype.width, cblocked, transpose)
+                linear[where] = widen(region, parameters)
+            else:
+                move(source[where], tiled, tiles, plan.tiled_dtype.width, cblocked, transpose)
 
     return run
 

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterator
 
 from tessbed.kernels.a65 import _rows
-from tests.geometries import name_of, random_geometries
+from tests.geometries import FAMILY, name_of, random_geometries
 from tests.kernels.a65.guard_pages import Guarded
 from tests.kernels.a65.running import backend_of, using
-from tests.oracle import PREFILL, Geometry
+from tests.oracle import PACKING, PREFILL, Geometry
 from tests.requests import request_of
 
 LARGE = (1 << 31, 1 << 32, 1 << 60, 1 << 61, (1 << 62) + 7, (1 << 63) - 1, -(1 << 63))
@@ -20,12 +20,12 @@ LARGE = (1 << 31, 1 << 32, 1 << 60, 1 << 61, (1 << 62) + 7, (1 << 63) - 1, -(1 <
 
 def programs(op: str) -> Iterator[tuple[Geometry, bytes, int, int]]:
     """Geometries with their programs, and the bytes of the tiled and of the linear side."""
-    for geometry in random_geometries(108, 5):
+    for geometry in (*random_geometries(108, 5), *random_geometries(108, 5, FAMILY)):
         if geometry.op == op and 0 not in geometry.shape:
             with using("native"):
                 prepared = backend_of(op).check_inference(request_of(geometry))
             ports = prepared.plan.input.required_bytes, prepared.plan.output.required_bytes
-            tiled, linear = reversed(ports) if op == "tess" else ports
+            tiled, linear = reversed(ports) if op in PACKING else ports
             yield geometry, prepared.program, tiled, linear
 
 
@@ -49,7 +49,7 @@ def main(op: str) -> None:
                 tiled, linear = (
                     side.place(count, phase) for side, count in zip(sides, (tiled_bytes, linear_bytes), strict=True)
                 )
-                target = tiled if op == "tess" else linear
+                target = tiled if op in PACKING else linear
                 target[:] = PREFILL
                 try:
                     _rows.run(forged, tiled.ctypes.data, tiled.size, linear.ctypes.data, linear.size)

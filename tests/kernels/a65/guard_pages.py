@@ -18,7 +18,7 @@ from tessbed.kernels.a65 import native_rows
 from tests.geometries import name_of
 from tests.kernels.a65.memory_cases import geometries
 from tests.kernels.a65.running import backend_of, noise, using
-from tests.oracle import PREFILL, Geometry, expected_output
+from tests.oracle import PACKING, PREFILL, Geometry, expected_output
 from tests.requests import request_of
 
 PAGE = mmap.PAGESIZE
@@ -87,7 +87,7 @@ def placings(width: int, case: int) -> tuple[int | None, ...]:
 def run(geometry: Geometry, case: int, source: Storage, target: Storage) -> None:
     """Every engine and placing on one geometry, each compared with the oracle."""
     backend = backend_of(geometry.op)
-    packs = geometry.op == "tess"
+    packs = geometry.op in PACKING
     content = expected = None
     for name, stream_bytes in engines():
         with using(name, stream_bytes):

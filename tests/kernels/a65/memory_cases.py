@@ -8,7 +8,7 @@ inner strides with any gap, one pixel to many, and channels of every width, cont
 from collections.abc import Iterator
 from itertools import product
 
-from tests.geometries import random_geometries
+from tests.geometries import FAMILY, random_geometries
 from tests.oracle import WIDTHS, Geometry
 
 HWC = (-1, 0, 1, 2)
@@ -16,6 +16,9 @@ KINDS = {
     "tess": (("int8", None), ("bf16", None)),
     "detess": (("int8", None), ("bf16", None)),
     "detesscast": (("bf16", "fp32"), ("bf16", "bf16")),
+    "casttess": (("bf16", "fp32"),),
+    "quanttess": (("int8", "fp32"),),
+    "detessdequant": (("int8", "fp32"),),
 }
 Kind = tuple[str, str, str | None]
 
@@ -27,9 +30,10 @@ def geometries(op: str) -> Iterator[Geometry]:
         yield from _boundary_classes(kind)
         yield from _gaps(kind)
         yield from _rows(kind)
-    if op == "detesscast":
-        yield from _channel_blocks()
-    yield from (geometry for geometry in random_geometries(240, 16) if geometry.op == op)
+    for dtype, to in KINDS[op] if op in ("detesscast", "detessdequant") else ():
+        yield from _channel_blocks(op, dtype, to or dtype)
+    drawn = (*random_geometries(240, 16), *random_geometries(240, 16, FAMILY))
+    yield from (geometry for geometry in drawn if geometry.op == op)
 
 
 def width_of(kind: Kind) -> int:
@@ -89,12 +93,10 @@ def _rows(kind: Kind) -> Iterator[Geometry]:
             yield _geometry(kind, shape, HWC, (1, 1, 16, 5), pad16)
 
 
-def _channel_blocks() -> Iterator[Geometry]:
-    for channels, tile, pixels, to in product(
-        (16, 17, 32, 48, 80, 100), (16, 17, 20, 32, 36, 48), (1, 5), ("fp32", "bf16")
-    ):
-        yield Geometry("detesscast", (2, pixels, channels), "bf16", cblocked=(1, 4, tile), to=to)
-    for gap, to in product(range(16), ("fp32", "bf16")):
+def _channel_blocks(op: str, dtype: str, to: str) -> Iterator[Geometry]:
+    for channels, tile, pixels in product((16, 17, 32, 48, 80, 100), (16, 17, 20, 32, 36, 48), (1, 5)):
+        yield Geometry(op, (2, pixels, channels), dtype, cblocked=(1, 4, tile), to=to)
+    for gap in range(16):
         width = WIDTHS[to]
         strides = (2 * 3 * 64 * width + gap * width, 3 * 64 * width, 64 * width, width)
-        yield Geometry("detesscast", (2, 2, 3, 64), "bf16", cblocked=(2, 3, 64), strides_bytes=strides, to=to)
+        yield Geometry(op, (2, 2, 3, 64), dtype, cblocked=(2, 3, 64), strides_bytes=strides, to=to)

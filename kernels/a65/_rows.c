@@ -80,6 +80,19 @@ static void set_padding(Row *row, u8 fill) {
     row->fill_byte = fill;
 }
 
+/* What a conversion of values makes with a stage, as an index of CONVERTERS, and the conversion of bytes between the
+   stage and the tiles; {-1, 0} for a conversion that moves bytes only. */
+typedef struct Fused { int values; i64 bytes; } Fused;
+
+static Fused fused_of(i64 conversion) {
+    switch (conversion) {
+        case NARROW: return (Fused){TO_BF16, SPLIT};
+        case QUANTIZE: return (Fused){TO_INT8, COPY};
+        case DEQUANTIZE: return (Fused){TO_FP32, COPY};
+        default: return (Fused){-1, 0};
+    }
+}
+
 /* The movers of one conversion in one direction; NULL where it has none of that kind. `same` is for rows that are the
    same bytes on both sides, which a conversion of words makes of single channels only. */
 typedef struct Ways { RowMover *groups, *same, *cross, *runs, *transposed, *streams, *scalars; } Ways;
@@ -166,19 +179,6 @@ typedef struct Ends { /* of the tiled and of the linear side; and where values a
     const u8 *of[2];
     Buffers *buffers;
 } Ends;
-
-/* What a conversion of values makes with a stage, as an index of CONVERTERS, and the conversion of bytes between the
-   stage and the tiles; {-1, 0} for a conversion that moves bytes only. */
-typedef struct Fused { int values; i64 bytes; } Fused;
-
-static Fused fused_of(i64 conversion) {
-    switch (conversion) {
-        case NARROW: return (Fused){TO_BF16, SPLIT};
-        case QUANTIZE: return (Fused){TO_INT8, COPY};
-        case DEQUANTIZE: return (Fused){TO_FP32, COPY};
-        default: return (Fused){-1, 0};
-    }
-}
 
 /* The linear side's shape, and how many channels and pixels of it a piece takes (_stage.h). */
 static void shape_stage(Stage *s, i64 channels) {
@@ -274,6 +274,8 @@ static Loop channel_groups(const Program *program, const Tiles *t, i64 pixels) {
 static int moves_groups(const Program *program, i64 channels, i64 block, Loop groups) {
     if (program->packs && program->tiled_bytes >= stream_bytes && program->width < WIDE)
         return 0; /* one tile after the other streams better, unless it is the reads that are many */
+    if (fused_of(program->conversion).values >= 0 && groups.linear != 16 * program->strides[0])
+        return 0; /* a stage holds them side by side */
     return channels == 16 && block == 16 && program->strides[0] == program->width && groups.count > 1 &&
            groups.count <= MOST_GROUPS;
 }

@@ -1,6 +1,10 @@
 """Binary32 words that reach every corner of a conversion: every exponent, ties at every place, all classes of NaN."""
 
+import struct
 from random import Random
+
+from tests.geometries import name_of
+from tests.oracle import Geometry, input_bytes
 
 SPECIAL = (
     0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007FFFFF, 0x807FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF,
@@ -8,7 +12,6 @@ SPECIAL = (
     0x7F80FFFF, 0x7F810000, 0x7FC01234, 0xFFA5A5A5, 0x7F7F8000, 0x7F7F7FFF, 0x00008000, 0x00018000, 0x00007FFF,
 )  # fmt: skip
 """Zeros, the ends of subnormal and normal numbers, infinities, quiet and signalling NaNs, the last ones to round up."""
-ONES = 0x3F800000
 
 
 def covering_words() -> list[int]:
@@ -35,8 +38,6 @@ def around_ties(scale: float, count: int, random: Random) -> list[int]:
 
 def nearest_word(value: float) -> int:
     """The binary32 word of a value, by the standard library."""
-    import struct
-
     try:
         return int.from_bytes(struct.pack("<f", value), "little")
     except OverflowError:
@@ -45,8 +46,6 @@ def nearest_word(value: float) -> int:
 
 def telling_words(count: int, scale_bits: int, seed: object = 0) -> list[int]:
     """`count` words of all kinds: special ones, any, and those that the scale brings near to a tie."""
-    import struct
-
     random = Random(f"{seed}/{scale_bits}")
     scale = struct.unpack("<f", scale_bits.to_bytes(4, "little"))[0]
     ties = around_ties(scale, -(-count // 2), random)
@@ -59,3 +58,11 @@ def telling_words(count: int, scale_bits: int, seed: object = 0) -> list[int]:
 def as_bytes(words: list[int]) -> bytes:
     """The words in memory."""
     return b"".join(word.to_bytes(4, "little") for word in words)
+
+
+def source_of(geometry: Geometry) -> bytes:
+    """Bytes of all kinds for a geometry's input: words near ties where it scales."""
+    count = input_bytes(geometry)
+    if geometry.to == "fp32" and geometry.op != "detessdequant":
+        return as_bytes(telling_words(count // 4, geometry.scale_bits, name_of(geometry)))
+    return Random(name_of(geometry)).randbytes(count)

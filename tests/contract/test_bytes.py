@@ -6,14 +6,16 @@ from random import Random
 import pytest
 
 from tests.contract.backends import Run
-from tests.geometries import name_of, random_geometries
+from tests.geometries import FAMILY, name_of, random_geometries
 from tests.golden.by_hand import BY_HAND, ByHand
 from tests.golden.corners import CORNERS
 from tests.golden.realworld import REALWORLD, Recorded
 from tests.oracle import PREFILL, Geometry, expected_output, golden_bytes, input_bytes
 from tests.requests import request_of
+from tests.words import source_of
 
 RANDOM = random_geometries(300, seed=300)
+FAMILY_RANDOM = random_geometries(48, 300, FAMILY)
 
 
 @pytest.mark.quick
@@ -39,6 +41,13 @@ def test_random(run: Run, geometry: Geometry) -> None:
     source = Random(name_of(geometry)).randbytes(input_bytes(geometry))
     for prefill in (PREFILL, PREFILL ^ 0xFF):
         assert run(request_of(geometry), source, prefill) == expected_output(geometry, source, prefill)
+
+
+@pytest.mark.parametrize("geometry", FAMILY_RANDOM, ids=map(name_of, FAMILY_RANDOM))
+def test_random_values(run: Run, geometry: Geometry) -> None:
+    """So does a random tensor whose values are converted: words near ties, NaNs, infinities, subnormals."""
+    source = source_of(geometry)
+    assert run(request_of(geometry), source, PREFILL) == expected_output(geometry, source)
 
 
 @pytest.mark.parametrize("geometry", CORNERS.values(), ids=list(CORNERS))

@@ -72,8 +72,9 @@ REFUSED = {
     "idle field in use": ((("h_stride", None, 4),), "noncanonical", "h_stride"),
     "unknown flag": ((("flags", None, 1),), "noncanonical", "flags"),
     "other major version": ((("version_major", None, 2),), "version", "version_major"),
-    "newer minor version": ((("version_minor", None, 1),), "version", "version_minor"),
-    "unknown operation": ((("op", None, 8),), "range", "op"),
+    "newer minor version": ((("version_minor", None, 2),), "version", "version_minor"),
+    "an operation that came later": ((("op", None, 8),), "geometry", "version_minor"),
+    "unknown operation": ((("op", None, 64),), "range", "op"),
     "no packet": ((("magic", None, 0),), "magic", "magic"),
     "damaged": ((("crc32", None, 0),), "crc", "crc32"),
 }

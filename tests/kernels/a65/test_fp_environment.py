@@ -9,8 +9,8 @@ import pytest
 
 from tests.geometries import FAMILY
 from tests.kernels.a65.running import engines, outcome, using
-from tests.kernels.a65.test_values import source_of
 from tests.oracle import Geometry, expected_output
+from tests.words import source_of
 
 X86 = platform.machine() in ("x86_64", "AMD64") and platform.system() == "Linux"
 ENVIRONMENT_BYTES = 32

@@ -5,22 +5,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from tests.geometries import FAMILY, ROUNDINGS, SCALES, name_of, random_geometries
+from tests.geometries import FAMILY, ROUNDINGS, SCALES, random_geometries
 from tests.kernels.a65.running import assert_right
-from tests.oracle import Geometry, expected_output, input_bytes
-from tests.words import as_bytes, covering_words, telling_words
+from tests.oracle import Geometry, expected_output
+from tests.words import as_bytes, covering_words, source_of, telling_words
 
 HWC = (-1, 0, 1, 2)
 GEOMETRIES = random_geometries(1200, 13, FAMILY)
-SOURCES = {"fp32": 4, "bf16": 2, "int8": 1}
-
-
-def source_of(geometry: Geometry) -> bytes:
-    """Bytes of all kinds for a geometry's input: words near ties where it scales."""
-    count = input_bytes(geometry)
-    if geometry.to == "fp32" and geometry.op != "detessdequant":
-        return as_bytes(telling_words(count // 4, geometry.scale_bits, name_of(geometry)))
-    return Random(name_of(geometry)).randbytes(count)
 
 
 def row(op: str, dtype: str, scalars: int, **options) -> Geometry:

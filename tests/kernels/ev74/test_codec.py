@@ -126,7 +126,7 @@ def test_the_fill_is_zero_where_no_channel_is_padded(channels: int, tile: int, f
     [
         ({"version_major": VERSION_MAJOR + 1}, "version", "version_major"),
         ({"version_major": 0}, "version", "version_major"),
-        ({"version_minor": 1}, "version", "version_minor"),
+        ({"version_minor": 2}, "version", "version_minor"),
         ({"flags": 1}, "noncanonical", "flags"),
         ({"flags": 0x8000}, "noncanonical", "flags"),
         ({"magic": 0x50425355}, "magic", "magic"),

@@ -62,7 +62,7 @@ def test_a_generated_reader_sees_the_same_fields(reader: kaitai.Reader) -> None:
 LIMITS = (
     ("magic", 0),
     ("version_major", 2),
-    ("version_minor", 1),
+    ("version_minor", 2),
     ("packet_bytes", 215),
     ("op", 3),
     ("tiled_dtype", 4),
@@ -79,6 +79,9 @@ LIMITS = (
     ("reloc0_alignment", 32),
     ("reloc1_required_bytes", 0),
     ("reloc1_required_bytes", 2**63 + 2**32),
+    ("scale", 0x7F800000),
+    ("rounding", 4),
+    ("parameters_reserved", 1),
     ("reloc1_reserved", 1),
 )
 

@@ -20,7 +20,9 @@ seq:
     doc: "readers refuse another major version"
   - id: version_minor
     type: u2
-    valid: "0x0"
+    valid:
+      min: "0"
+      max: "1"
     doc: "readers refuse a newer minor version"
   - id: packet_bytes
     type: u4
@@ -34,7 +36,7 @@ seq:
     type: u1
     enum: op
     valid:
-      any-of: [op::tess, op::detess, op::detesscast]
+      any-of: [op::tess, op::detess, op::detesscast, op::casttess, op::quanttess, op::detessdequant]
     doc: "the operation"
   - id: tiled_dtype
     type: u1
@@ -56,7 +58,7 @@ seq:
     doc: "how a tile stores its pixels"
   - id: channel_fill
     type: u1
-    doc: "byte that Tess puts into padded INT8 channels; 0 where there are none"
+    doc: "byte that padded INT8 channels of an output hold; 0 where there are none"
   - id: outer_rank
     type: u1
     valid:
@@ -165,7 +167,7 @@ seq:
   - id: outer4_stride
     type: u8
     doc: "linear bytes along unmapped axis 4; 0 if unused or of one element"
-  # relocations
+  # relocation of the input
   - id: reloc0_field
     type: u2
     enum: address_field
@@ -196,10 +198,27 @@ seq:
       min: "1"
       max: "9223372036854775807"
     doc: "bytes of the input's whole span, holes and padding included"
-  - id: reloc0_reserved
-    type: u8
+  # parameters of the conversion, since version 1.1
+  - id: scale
+    type: u4
+    valid:
+      min: "0"
+      max: "2139095039"
+    doc: "binary32 word of the scale, or 0"
+  - id: zero_point
+    type: u1
+    doc: "zero point, two's complement; 0 where unused"
+  - id: rounding
+    type: u1
+    valid:
+      min: "0"
+      max: "3"
+    doc: "0 toward_zero, 1 nearest_even, 2 up, 3 down; 0 where unused"
+  - id: parameters_reserved
+    type: u2
     valid: "0x0"
     doc: "zero"
+  # relocation of the output
   - id: reloc1_field
     type: u2
     enum: address_field
@@ -246,6 +265,9 @@ enums:
     1: tess
     2: detess
     4: detesscast
+    8: casttess
+    16: quanttess
+    32: detessdequant
   dtype:
     1: int8
     2: bf16

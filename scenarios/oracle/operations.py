@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tessbed.scenarios.oracle.values import dequantized, narrowed, quantized
+from tessbed.scenarios.oracle.values import dequantizing, narrowing, quantizing
 
 Value = Sequence[np.ndarray | int]
 Make = Callable[[Sequence[np.ndarray], Mapping[str, int]], Value]
@@ -40,9 +40,9 @@ OPERATIONS: dict[str, OracleOperation] = {
     "tess": OracleOperation(True, MOVED),
     "detess": OracleOperation(False, MOVED),
     "detesscast": OracleOperation(False, {("bf16", "bf16"): unchanged, ("bf16", "fp32"): widened}),
-    "casttess": OracleOperation(True, {("bf16", "bf16"): unchanged, ("bf16", "fp32"): narrowed}),
-    "quanttess": OracleOperation(True, {("int8", "fp32"): quantized}),
-    "detessdequant": OracleOperation(False, {("int8", "fp32"): dequantized}),
+    "casttess": OracleOperation(True, {("bf16", "bf16"): unchanged, ("bf16", "fp32"): narrowing}),
+    "quanttess": OracleOperation(True, {("int8", "fp32"): quantizing}),
+    "detessdequant": OracleOperation(False, {("int8", "fp32"): dequantizing}),
 }
 
 

@@ -19,7 +19,7 @@ LOWEST, HIGHEST = -128, 127
 Lanes = Sequence[np.ndarray]
 
 
-def word_of(lanes: Lanes) -> np.ndarray:
+def spelled_words(lanes: Lanes) -> np.ndarray:
     """The 32-bit words that four byte lanes spell, as int64."""
     words = np.zeros(lanes[0].shape, np.int64)
     for place, lane in enumerate(lanes):
@@ -32,17 +32,17 @@ def bytes_of(words: np.ndarray, count: int) -> Lanes:
     return [(words >> (8 * place) & 0xFF).astype(np.uint8) for place in range(count)]
 
 
-def narrowed(lanes: Lanes, parameters: Mapping[str, int]) -> Lanes:
+def narrowing(lanes: Lanes, parameters: Mapping[str, int]) -> Lanes:
     """FP32 to BF16: what the lower half weighs against a half decides, a tie goes to the even word; NaNs stay NaNs."""
-    words = word_of(lanes)
+    words = spelled_words(lanes)
     upper, rest = words >> 16, words & 0xFFFF
     rounded = upper + ((rest > 0x8000) | ((rest == 0x8000) & (upper % 2 == 1)))
     return bytes_of(np.where(words % SIGN > NAN_ABOVE, upper | 0x40, rounded), 2)
 
 
-def quantized(lanes: Lanes, parameters: Mapping[str, int]) -> Lanes:
+def quantizing(lanes: Lanes, parameters: Mapping[str, int]) -> Lanes:
     """FP32 to INT8 codes: how many thresholds a word has reached, from the lowest code; a NaN is the number 0."""
-    words = word_of(lanes)
+    words = spelled_words(lanes)
     zero_point = _signed(parameters["zero_point"])
     thresholds = _thresholds(parameters["scale"], zero_point, parameters["rounding"])
     reached = np.searchsorted(thresholds, _rank(words), "right")
@@ -50,7 +50,7 @@ def quantized(lanes: Lanes, parameters: Mapping[str, int]) -> Lanes:
     return bytes_of(codes, 1)
 
 
-def dequantized(lanes: Lanes, parameters: Mapping[str, int]) -> Lanes:
+def dequantizing(lanes: Lanes, parameters: Mapping[str, int]) -> Lanes:
     """INT8 codes to FP32: (code - zero point) / scale, rounded once."""
     return bytes_of(_values(parameters["scale"], _signed(parameters["zero_point"]))[lanes[0]], 4)
 

@@ -19,7 +19,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = tuple(
     ROOT / name
-    for name in ("README.md", "docs/tour.md", "docs/runtime.md", "docs/command-line.md", "docs/add-an-operation.md")
+    for name in (
+        "README.md",
+        "docs/tour.md",
+        "docs/runtime.md",
+        "docs/command-line.md",
+        "docs/operations.md",
+        "docs/add-an-operation.md",
+    )
 )
 BLOCK = re.compile(r"^```(python|console|text|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -26,7 +26,7 @@ def test_small_is_sound() -> None:
     assert problems_of(SMALL) == []
 
 
-OPS = '"tess", "detess" or "detesscast"'
+OPS = '"tess", "detess", "detesscast", "casttess", "quanttess" or "detessdequant"'
 INTEGER = "wanted an integer"
 MISTAKES = [  # what to replace in SMALL, by what, and the one line that it gives
     ('name = "small"', "", 'f:1:1: name: missing, wanted text, for example "head"'),
@@ -56,7 +56,7 @@ MISTAKES = [  # what to replace in SMALL, by what, and the one line that it give
     (
         'dtype = "int8"',
         'dtype = "int9"',
-        'f:5:9: jobs[0].dtype: got the text "int9", wanted "int8" or "bf16"; did you mean int8?',
+        'f:5:9: jobs[0].dtype: got the text "int9", wanted "int8", "bf16" or "fp32"; did you mean int8?',
     ),
     (
         'dtype = "int8"',
@@ -170,7 +170,7 @@ MISTAKES = [  # what to replace in SMALL, by what, and the one line that it give
     (
         "cblocked = { tile = [2, 2, 4] }\n",
         "",
-        "f:10:3: jobs[1].tiled: missing, wanted tiled, or cblocked on detesscast",
+        "f:10:3: jobs[1].tiled: missing, wanted tiled, or cblocked on detesscast or detessdequant",
     ),
     (
         "cblocked = { tile = [2, 2, 4] }",

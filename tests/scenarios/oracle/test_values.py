@@ -19,7 +19,7 @@ def lanes(words: list[int], count: int = 4) -> list[np.ndarray]:
 def test_narrowing() -> None:
     """Every exponent, every tie and all NaN classes."""
     words = covering_words()
-    low, high = oracle_values.narrowed(lanes(words), {})
+    low, high = oracle_values.narrowing(lanes(words), {})
     got = low.astype(int) | high.astype(int) << 8
     assert got.tolist() == [value_oracle.narrowed(word) for word in words]
 
@@ -31,7 +31,7 @@ def test_quantizing(scale_bits: int) -> None:
         for zero_point in (-128, 3):
             words = telling_words(400, scale_bits, rounding)
             parameters = {"scale": scale_bits, "zero_point": zero_point & 0xFF, "rounding": number}
-            (codes,) = oracle_values.quantized(lanes(words), parameters)
+            (codes,) = oracle_values.quantizing(lanes(words), parameters)
             wanted = [value_oracle.quantized(word, scale_bits, zero_point, rounding) for word in words]
             assert codes.view(np.int8).tolist() == wanted
     assert set(ROUNDINGS) == set(value_oracle.ROUNDINGS)
@@ -43,6 +43,6 @@ def test_dequantizing() -> None:
     for scale_bits in (*SCALES, *(random.randint(1, 0x7F7FFFFF) for _ in range(33))):
         zero_point = random.randint(-128, 127)
         parameters = {"scale": scale_bits, "zero_point": zero_point & 0xFF}
-        made = oracle_values.word_of(oracle_values.dequantized([np.arange(256, dtype=np.uint8)], parameters))
+        made = oracle_values.spelled_words(oracle_values.dequantizing([np.arange(256, dtype=np.uint8)], parameters))
         codes = [byte - 256 if byte > 127 else byte for byte in range(256)]
         assert made.tolist() == [value_oracle.dequantized(code, scale_bits, zero_point) for code in codes]

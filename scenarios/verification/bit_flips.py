@@ -2,9 +2,11 @@
 
 Each bit is tried twice on a simulated device: with the checksum as it was, which must be refused, and with the checksum
 repaired. Then the bit must show: the packet is refused, or the job writes other bytes, or it takes another time. The
-oracle reads the changed packet as well: whatever runs must write what the packet now says. A few bits of a tile extent
-cut the very same storage in another way and happen to cost nothing; they count as synonyms only if the oracle finds
-every element in its old place. A bit that does nothing else, or that breaks the device, is unexplained.
+oracle reads the changed packet as well: whatever runs must write what the packet now says. A bit of a parameter may be
+too fine for the job's input: then the oracle names a value that tells the two packets apart, and both run on that. A
+few bits of a tile extent cut the very same storage in another way and happen to cost nothing; they count as synonyms
+only if the oracle finds every element in its old place. A bit that does nothing else, or that breaks the device, is
+unexplained.
 """
 
 from collections import Counter
@@ -13,6 +15,7 @@ from enum import Enum
 from functools import partial
 
 import attrs
+import numpy as np
 
 from tessbed.kernels import Plan
 from tessbed.kernels.ev74.codec import decode, seal
@@ -24,13 +27,14 @@ from tessbed.scenarios import backends, inputs
 from tessbed.scenarios.backends import Bytes
 from tessbed.scenarios.model import Scenario, ScenarioJob
 from tessbed.scenarios.oracle.comparison import verify
-from tessbed.scenarios.verification.packet_case import case_of, places
+from tessbed.scenarios.verification.packet_case import case_of, places, telling_value
 from tessbed.sim.errors import HangError, HazardError
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 BITS = 8 * PACKET_BYTES
 MAX_JOB_BYTES = 1 << 16
 ADDRESSES = tuple(f"{port}_address" for port in PORTS)
+PARAMETERS = tuple(field.name for field in FIELDS if field.since_minor)
 TILES = tuple(f"{axis}_tile" for axis in AXES)
 _ENDINGS = frozenset(REFUSAL_BY_CODE)
 
@@ -138,8 +142,21 @@ def flip_outcome(bench: FlipBench, field: Field, plain: FlipObservation, changed
         return FlipOutcome.OUTPUT
     if changed.ticks != plain.ticks:
         return FlipOutcome.TIMING
+    if field.name in PARAMETERS and _told_apart(bench, plain.raw, changed.raw):
+        return FlipOutcome.OUTPUT
     same = field.name in TILES and places(decode(plain.raw)) == places(decode(changed.raw))
     return FlipOutcome.SYNONYM if same else FlipOutcome.UNEXPLAINED
+
+
+def _told_apart(bench: FlipBench, plain: bytes, changed: bytes) -> bool:
+    """Whether both packets write what they say, and not the same, where the input is full of a telling value."""
+    value = telling_value(decode(plain), decode(changed))
+    if value is None:
+        return False
+    other = attrs.evolve(bench, source=np.resize(np.frombuffer(value, np.uint8), len(bench.source)))
+    first, second = other.run(lambda raw: plain), other.run(lambda raw: changed)
+    right = first.ending == second.ending == OK and other.as_written(first) and other.as_written(second)
+    return right and first.output != second.output
 
 
 def benches(scenario: Scenario) -> dict[ScenarioJob, FlipBench]:

@@ -11,6 +11,7 @@ import numpy as np
 from tessbed.kernels.ev74.fields import TILE_FORMATS
 from tessbed.kernels.ev74.rules import linear_dtype, operation_of, tiled_dtype
 from tessbed.scenarios.oracle.comparison import OracleCase, expected_output, required_bytes
+from tessbed.scenarios.oracle.operations import value_of
 
 ORDER = "dhwc"
 
@@ -53,3 +54,24 @@ def places(values: Mapping[str, int]) -> tuple[bytes, ...]:
     return tuple(
         expected_output(case, (offsets >> np.uint64(8 * digit)).astype(np.uint8), 0).tobytes() for digit in digits
     )
+
+
+def telling_value(values: Mapping[str, int], others: Mapping[str, int]) -> bytes | None:
+    """An FP32 word of which two packets that differ in parameters make different values; None where none was found.
+
+    Looked for around every half of an integer that the scales could bring about, from -300 to 300.
+    """
+    words = np.concatenate([_words_near_ties(packet["scale"]) for packet in (values, others)])
+    lanes = [(words >> np.uint32(8 * byte)).astype(np.uint8) for byte in range(4)]
+    case = case_of(values)
+    make = value_of(case.op, case.dtype, case.to or case.dtype)
+    made = [make(lanes, dict(case_of(packet).parameters)) for packet in (values, others)]
+    differ = np.any([one != other for one, other in zip(*made, strict=True)], axis=0)
+    return words[differ][:1].astype("<u4").tobytes() or None
+
+
+def _words_near_ties(scale: int) -> np.ndarray:
+    """Words of the halves over the scale, and the seven on either side of each."""
+    with np.errstate(all="ignore"):
+        near = (np.arange(-600, 601) / 2 / np.uint32(scale).view(np.float32)).astype(np.float32)
+    return (near.view(np.uint32)[:, None] + np.arange(-7, 8).astype(np.uint32)).reshape(-1)

@@ -55,7 +55,7 @@ def test_bench_measures_the_cases_asked_for() -> None:
     arguments = ["--match", "bf16 2 KiB", "--rounds", "1", "--json"]
     document = json.loads(CliRunner().invoke(bench.command, arguments, standalone_mode=False).output)
     names = [entry["name"] for entry in document["measurements"]]
-    assert names == [f"{op} bf16 2 KiB, 8x8x16" for op in ("tess", "detess", "detesscast")]
+    assert names == [f"{op} bf16 2 KiB, 8x8x16" for op in ("tess", "detess", "detesscast", "casttess")]
     assert all(entry["call_ns"] > 0 for entry in document["measurements"])
 
 

@@ -5,6 +5,7 @@ minutes for all. It reads TOML with `tomllib` and imports nothing of the product
 """
 
 import json
+import struct
 import sys
 import tomllib
 from hashlib import sha256
@@ -18,22 +19,34 @@ from tests.oracle import Geometry, expected_output, golden_bytes, input_bytes
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "catalogue"
 FILE = Path(__file__).with_suffix(".json")
 LITERAL_BYTES = 20_000_000
+VALUES = {
+    ("casttess", "fp32"): ("bf16", "fp32"),
+    ("quanttess", "fp32"): ("int8", "fp32"),
+    ("detessdequant", "int8"): ("int8", "fp32"),
+}
+"""The scalar types of tiles and linear side, where `dtype` is that of the input."""
 
 
 def geometry_of(job: dict[str, Any]) -> Geometry:
     """A scenario's job in the literal oracle's words."""
     tiled, cblocked = job.get("tiled"), job.get("cblocked")
+    quantization = job.get("quantization", {})
+    scale, zero_point = quantization.get("scale", 1.0), quantization.get("zero_point", 0)
+    of_tiles, of_linear = VALUES.get((job["op"], job["dtype"]), (job["dtype"], job.get("to")))
     return Geometry(
         op=job["op"],
         shape=tuple(job["shape"]),
-        dtype=job["dtype"],
+        dtype=of_tiles,
         axes=tuple(tiled["axes"]) if tiled else None,
         tile=tuple(tiled["tile"]) if tiled else None,
         pad16=bool(tiled) and tiled.get("channels") == "pad16",
         cblocked=tuple(cblocked["tile"]) if cblocked else None,
         strides_bytes=tuple(job["linear"]["strides_bytes"]) if "linear" in job else None,
-        to=job.get("to"),
-        fill=job.get("int8_channel_padding", 0),
+        to=of_linear,
+        fill=job.get("int8_channel_padding", zero_point),
+        scale_bits=int.from_bytes(struct.pack("<f", scale), "little"),
+        zero_point=zero_point,
+        rounding=quantization.get("rounding", "nearest_even"),
     )
 
 

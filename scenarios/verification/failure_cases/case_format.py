@@ -84,12 +84,16 @@ STEPS: dict[str, tuple[str, tuple[Key, ...]]] = {
     ),
     "write": (
         "let the CPU write a tensor's whole span",
-        (VIEW, TENSOR_NAME, Key("pattern", "its bytes", one_of("golden", "words"), default="golden")),
+        (VIEW, TENSOR_NAME, Key("pattern", "its bytes", one_of("golden", "words", "wide_words"), default="golden")),
     ),
     "flush": ("clean the CPU's lines", (VIEW,)),
     "invalidate": ("clean and invalidate the CPU's lines", (VIEW,)),
     "read": ("let the CPU read", (VIEW,)),
     "float_copy": ("take BF16 words through float arithmetic, as a careless cast does", (VIEW,)),
+    "naive_cast": (
+        "round FP32 words into a view of BF16 words by an addition alone, as a careless cast does",
+        (Key("source", "the view of FP32 words", TEXT, required=True), VIEW),
+    ),
     "submit": ("submit a job", (JOB, *OPERATION, Key("after", "jobs that come first", NAMES, default=()))),
     "wait": ("wait for a job", (JOB,)),
     "verify": ("compare what a finished job wrote with the oracle, and with what its source really holds", (JOB,)),

@@ -178,6 +178,15 @@ class CaseRunner:
         words[:] = floats.view(np.uint32) >> 16
         return f"{changed:,} of {words.size:,} words changed"
 
+    def _naive_cast(self, values: dict[str, Any]) -> str:
+        wide = self._view(values["source"]).cpu.read().view(np.uint32)
+        words = self._view(values["view"]).cpu.modify().view(np.uint16)
+        rounded = ((wide + np.uint32(0x7FFF) + (wide >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)).astype("<u2")
+        zeros = int(((rounded & 0x7FFF == 0) & (words & 0x7FFF != 0)).sum())
+        changed = int((words != rounded).sum())
+        words[:] = rounded
+        return f"{changed:,} of {words.size:,} words changed, {zeros:,} of them into zeros"
+
     def _submit(self, values: dict[str, Any]) -> str:
         plan = self._geometry(values["op"], values["reads"], values["writes"]).admit()
         source, target = self._view(values["source"]), self._view(values["target"])
@@ -279,6 +288,7 @@ ACTIONS: dict[str, Callable[[CaseRunner, dict[str, Any]], str]] = {
     "invalidate": CaseRunner._invalidate,
     "read": CaseRunner._read,
     "float_copy": CaseRunner._float_copy,
+    "naive_cast": CaseRunner._naive_cast,
     "submit": CaseRunner._submit,
     "wait": CaseRunner._wait,
     "verify": CaseRunner._verify,

@@ -2,6 +2,7 @@
 
 import math
 
+import attrs
 import numpy as np
 
 from tessbed.kernels import OPERATIONS, ContractError, MlaCBlocked, MlaTiled, Operation, Strided, TensorSpec
@@ -22,6 +23,11 @@ def geometry_of(op: Operation, tiled: TensorSpec, linear: TensorSpec) -> Geometr
     return Geometry(op, source.dtype, tiled.shape, tiled.layout, layout, to)
 
 
+def _harmless(op: Operation) -> tuple[tuple[str, float], ...]:
+    """Parameters that are admitted and have no say in a size."""
+    return tuple((parameter.name, 1) for parameter in op.parameters if not parameter.choices)
+
+
 def logical_bytes(spec: TensorSpec) -> int:
     """Scalars times width: what people take for the size of a tensor."""
     return math.prod(spec.shape) * spec.dtype.width
@@ -34,7 +40,8 @@ def physical_bytes(spec: TensorSpec) -> int:
         for op in OPERATIONS.values():
             if not op.packs and spec.dtype in op.inputs and (TileFormat.CBLOCKED in op.formats or not blocked):
                 linear = TensorSpec(spec.shape, op.outputs(spec.dtype)[-1])
-                return geometry_of(op, spec, linear).admit().tiled.required_bytes
+                geometry = attrs.evolve(geometry_of(op, spec, linear), parameters=_harmless(op))
+                return geometry.admit().tiled.required_bytes
         raise ContractError("dtype_unsupported", "tiled", f"got {spec.dtype.value}, which no operation unpacks")
     if isinstance(spec.layout, Strided):
         last = sum((extent - 1) * stride for extent, stride in zip(spec.shape, spec.layout.strides, strict=True))
@@ -51,4 +58,9 @@ def _all_words(size: int) -> np.ndarray:
     return np.resize(np.arange(1 << 16, dtype="<u2").view(np.uint8), size)
 
 
-PATTERNS = {"golden": _golden, "words": _all_words}
+def _wide_words(size: int) -> np.ndarray:
+    """FP32 words: every upper half in turn, the lower half all ones, low byte first."""
+    return np.resize((np.arange(1 << 16, dtype="<u4") << 16 | 0xFFFF).astype("<u4").view(np.uint8), size)
+
+
+PATTERNS = {"golden": _golden, "words": _all_words, "wide_words": _wide_words}

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from tessbed.kernels.ev74 import detess, detesscast, tess
+from tessbed.kernels import OPERATIONS
 from tessbed.kernels.ev74.codec import Packet, decode, pack_packet, seal
+from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.kernels.ev74.fields import BY_NAME
-from tessbed.kernels.ops import detess as detess_op
-from tessbed.kernels.ops import detesscast as detesscast_op
-from tessbed.kernels.ops import tess as tess_op
+from tessbed.kernels.ops import requests_of
 from tessbed.kernels.plan import Plan
 from tests.oracle import Geometry
 from tests.requests import request_of
@@ -29,19 +28,16 @@ GOLDEN: dict[str, Geometry] = {
     "cast-outer": Geometry("detesscast", (1, 3, 2, 9, 20), "bf16", cblocked=(2, 4, 16), to="bf16"),
 }
 BOUND = ("cast-2x3-pitched", 0x8000_0000, 0x8000_1004)
-_OPERATIONS = {"tess": (tess_op, tess), "detess": (detess_op, detess), "detesscast": (detesscast_op, detesscast)}
 
 
 def plan_of(geometry: Geometry) -> Plan:
     """The plan of an admitted geometry."""
-    operation, _ = _OPERATIONS[geometry.op]
-    return operation.check_inference(request_of(geometry))
+    return requests_of(OPERATIONS[geometry.op]).check_inference(request_of(geometry))
 
 
 def packet_of(geometry: Geometry) -> Packet:
     """The relocatable packet of an admitted, nonempty geometry."""
-    _, encoder = _OPERATIONS[geometry.op]
-    return encoder.encode_relocatable(plan_of(geometry))
+    return encode_plan(plan_of(geometry))
 
 
 def golden_packets() -> dict[str, bytes]:

@@ -31,6 +31,24 @@ TILE_FIELDS = [BY_NAME[f"{axis}_tile"] for axis in "cdhw"]
 SAME_STORAGE = Geometry("detess", (7, 18), "bf16", (0, -1, -1, 1), (7, 1, 1, 18), pad16=True)
 
 
+QUANTIZED = {
+    "quanttess": Geometry(
+        "quanttess",
+        (1, 2, 3),
+        "int8",
+        (-1, 0, 1, 2),
+        (1, 1, 2, 3),
+        True,
+        to="fp32",
+        scale_bits=0x41CC0000,
+        zero_point=-3,
+    ),
+    "detessdequant": Geometry(
+        "detessdequant", (1, 3, 17), "int8", cblocked=(1, 2, 17), to="fp32", scale_bits=0x41015A1D, zero_point=-56
+    ),
+}
+
+
 def bench(geometry: Geometry) -> FlipBench:
     plan = plan_of(geometry)
     return FlipBench(plan, golden_bytes(plan.input.required_bytes), 0xC3, DeviceSpec(), 0)
@@ -165,3 +183,14 @@ def test_a_job_that_does_not_run_has_no_census(monkeypatch: pytest.MonkeyPatch) 
 
 def _refuse(values: object) -> None:
     raise PacketFault("geometry", "op", "refused by this test")
+
+
+@pytest.mark.parametrize("op", QUANTIZED)
+def test_every_bit_of_a_parameter_is_explained(op: str) -> None:
+    """Each bit of scale and zero point shows, on a telling value where the job's own input is too coarse."""
+    fields = [BY_NAME[name] for name in ("scale", "zero_point", "rounding")]
+    bits = list(flip_every_bit(bench(QUANTIZED[op]), fields))
+    assert [(bit.field.name, bit.number) for bit in bits if not bit.explained] == []
+    shown = [bit for bit in bits if bit.outcome is FlipOutcome.OUTPUT]
+    assert {bit.field.name for bit in shown} >= {"scale", "zero_point"}
+    assert sum(bit.field.name == "scale" for bit in shown) >= 31

@@ -1,9 +1,47 @@
 """The arbiter: at the end of a tick it grants the requests that wait in the pools, one by one, by the rules of `dma`.
 
-It is in SimPy's queue at the next tick that can have a grant. Where nothing in that queue can cause a request up to
-there, it goes on to that tick at once: it would find the same then. A grant says when a channel and a credit are back,
-so neither needs an event of its own. And that a transfer is done causes nothing where its worker waits for others,
-or for none; what it causes else comes `issue_ticks` later at the earliest.
+## The rule, and what is done instead of waiting for it
+
+A pool's head can be granted at `ready_at`: it has arrived, a channel is idle, a credit is there. At the end of each
+tick, of the pools that are ready the one whose head has the smallest key is served, until none is. A grant decides P, E
+and C at once, and with them when the channel and the credit are back. So neither needs an event of its own, and the
+arbiter is in SimPy's queue for the next `ready_at` alone. It even goes on to that tick at once (`_go_on`), and to the
+next, as long as it is certain that it would find the same then.
+
+## Why going on is exact
+
+What the arbiter would find at the end of tick T is what it finds now, unless something in SimPy's queue, at T or
+before, makes a request that arrives by T. The *horizon* is the first tick at which anything in the queue could, and a
+grant is made ahead only where T is less: at the horizon itself the events of that tick come first. What an entry can
+cause:
+
+| entry in the queue | can cause a request at |
+|---|---|
+| a read batch | its last C + `issue_ticks`, known once all of it is granted; before, never: the worker waits for all |
+| a transfer that its worker awaits | C + `issue_ticks`: the worker wakes at C, and issuing takes that long |
+| a transfer that nobody awaits | never: its worker waits for others, or will look at it when it wakes anyway |
+| an arbitration of this arbiter | never |
+| anything else: timers, workers, transfers that move bytes in steps, other people's events | its own tick |
+
+A grant adds its own transfer to the queue, so the horizon only falls while the arbiter goes on; c >= 1, so no grant
+causes anything in its own tick.
+
+Bytes are exact, too. Effects of one tick happen in the order in which they were posted, which is the order of grants,
+ahead or not. Only a transfer with a movement posts its later steps as it goes along, which other grants must not
+overtake: hence it bounds the horizon by its next event. A request that waits here may be for memory that is unmapped
+before its arrival: the engine looks it up again then, and its ticks stay.
+
+## States
+
+| state | `_due` | left by |
+|---|---|---|
+| idle: no pool has a head | empty | `at_end_of`, when something is requested |
+| due: an alarm is in the queue | ticks, the nearest last | `_tick_ends` at that tick, or `look_ahead` before |
+| halted | anything | never: a reset has stopped all grants |
+
+Where a nearer tick comes up, another alarm is posted; the farther one still rings, finds nothing or something, and does
+no harm. `look_ahead` goes on from the tick before now: requests of this tick may still come, so of this tick it grants
+only what the horizon allows.
 """
 
 from collections.abc import Callable, Mapping
@@ -144,8 +182,14 @@ class Arbiter:
         In one tick nothing comes between its reads. Returns the horizon and the tick of the last grant.
         """
         stream, arrival, grants, dones = group.stream, group.arrival, group.grants, group.dones
-        port, latency, free_at, flying, allowed = stream.port, stream.latency, pool.free_at, pool.flying, pool.credits
-        free, peak, first = port.free, pool.peak_in_flight, len(grants)
+        port, latency, free_at, flying, credit_limit = (
+            stream.port,
+            stream.latency,
+            pool.free_at,
+            pool.flying,
+            pool.credits,
+        )
+        port_free, peak, first = port.free, pool.peak_in_flight, len(grants)
         limit = min(horizon, others_at)
         idle_at, ready_at = min(free_at), tick
         for cost in group.transfer_costs[first:] if first else group.transfer_costs:
@@ -154,9 +198,9 @@ class Arbiter:
                     break
                 tick = ready_at
             start = tick + cost.s
-            if start < free:
-                start = free
-            free = start + cost.m
+            if start < port_free:
+                start = port_free
+            port_free = start + cost.m
             end = start + cost.c
             done = end + latency
             if not arrival <= tick <= start < end <= done:
@@ -170,9 +214,9 @@ class Arbiter:
             if len(flying) > peak:
                 peak = len(flying)
             idle_at = ready_at = min(free_at)
-            if len(flying) >= allowed and flying[0] > ready_at:
+            if len(flying) >= credit_limit and flying[0] > ready_at:
                 ready_at = flying[0]
-        port.free, pool.peak_in_flight, pool.ready_at = free, peak, ready_at
+        port.free, pool.peak_in_flight, pool.ready_at = port_free, peak, ready_at
         if len(dones) == group.transfers:
             pool.leave()
         group.granted(first, self.issue_ticks)

@@ -1,8 +1,34 @@
 """A read batch: plain reads that are requested and waited for together, as one entry in the queues.
 
-Nobody looks at one read of such a group by itself, so the group keeps of each only its grant and its C. Where bytes
-move, each read is copied at its own C, in the clock's order; where none moves, the last C is the only event. Reads
-that fault, move early, are traced, or take turns with those of other workers are In-flight transfers instead.
+## Why a batch is its reads
+
+The reads of a wait group arrive in one tick with sequences in a row, so under `fifo` nothing comes between them in
+their pool: one place in the queue stands for all, and its key is that of the next read to be granted. Nobody looks at
+one read by itself: the worker waits for all of them. So of each only G and C are kept. A read that faults from the
+start, moves its bytes early, is traced, or takes turns with those of other workers is an `InFlightTransfer` instead.
+
+Where bytes move, each read is copied at its own C, among the effects of other transfers in the order of grants. Where
+none moves, only the last C is an event.
+
+## States of a batch
+
+| state | known by | in SimPy's queue |
+|---|---|---|
+| waits in its pool | `dones` is empty | no |
+| partly granted | `dones` is shorter than `transfers` | at the first C still to be copied, where bytes move |
+| granted | as many `dones` as `transfers`; `causes_at` is known | at the first C still to be copied, or at the last C |
+| landed | `left` is 0 | no: `land_group` has told the worker's stream |
+
+## Invariants
+
+1. `coming` has the C of granted reads that are not copied, in the order of grants; its C never fall. A read whose C is
+   before the last one in there overtakes, with an alarm of its own.
+2. Each read has taken its sequence number of the event queue at its grant, also where it is posted later: so its copy
+   comes where it would have come by itself. A copy that would be next in the queue anyway is done at once, except the
+   last: the worker wakes in that tick, so the clock must be there.
+3. All reads are in `mapping`, which was looked up when the batch was requested, perhaps before its arrival. If mappings
+   change up to the arrival, `look_up_again` finds each read's place or fault anew; ticks do not depend on it. A fault
+   is met at its read's C, as by itself.
 """
 
 from collections import deque

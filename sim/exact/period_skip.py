@@ -1,13 +1,46 @@
-"""Period skipping: skip whole periods of a launch whose state repeats, exactly.
+"""Period skipping: count whole periods of a launch whose state repeats, without walking them, and exactly.
 
-What comes next depends on the state alone, with all ticks taken relative to now: where each worker is in its block
-of bands, what it waits for, what is requested, when channels, credits and ports are free again. Where a state comes
-back while every worker is still in the run that it was in, everything between the two times comes again as well, later
-by the same number of ticks, until the first worker comes to the last round of its run. So all of that is counted at
-once: sums of ticks have closed forms, and a peak stays what it was.
+## Why it is exact
 
-States are compared as Brent does: with one that is kept, replaced after 1, 2, 4, 8 ... looks. A look is taken where one
-worker, the leader, starts a round.
+The recurrence is a function of its state, with all ticks taken relative to now: where each worker is in its block of
+bands and what it waits for, the requests, when channels, credits and ports are free again, whose turn it is. Nothing
+else decides anything: no data, no absolute tick, no sum. So if the state at tick t + period equals the state at t, all
+decisions between come again, later by one period, as long as the program gives every worker the same bands again. A
+worker is in a *run*, a block of bands that it goes through `rounds` more times; while every worker stays in the run it
+was in, and none enters its last round, the bands are the same. The last round is walked, because what follows it is
+another run, or the end.
+
+What is counted needs no walking either. With k = 1 ... `times` for the periods that are skipped, the n transfers of a
+period have in the k-th an index i larger by k n, and G and E larger by k period. Hence
+
+    sum G    grows by  times * (what one period added)  +  n * period * (1 + ... + times)
+    sum E    the same
+    sum i*E  grows by  times * (what one period added)  +  (1 + ... + times) * (period * sum i  +  n * sum E)
+                       +  (1 + 4 + 9 + ...) * n * n * period
+
+Stalls, port ticks and numbers of transfers grow by what one period added, and a peak stays: all that was in flight
+together in the skipped periods was so in the one that was seen.
+
+## What belongs to the state
+
+- Of a worker that has begun and not ended: the runs that are left, its band in the block, its group and slot, what it
+  is held by and since when, `unknown`, `last`, and each slot's C.
+- Of a pool: when channels are idle and credits back, the pointer, and of each request its arrival, what is granted of
+  it with the latest E, its costs, and its sequence counted back from its worker's next one.
+- Of a port: when it is free.
+
+A tick that is past decides nothing more, whichever it was, wherever it is compared with max: hence the zeros. Workers
+that wait for their core, or have ended, are in the state as such alone. Sums, absolute ticks and numbers of transfers
+are not in it.
+
+## When it looks
+
+Each time the *leader*, one worker, starts another round: a period has a whole number of its rounds. States are compared
+as Brent's cycle detection does: with one that is kept, replaced after 1, 2, 4, 8 ... looks. So any period is found
+within a few times its length, whenever it sets in, and one state is stored. A leader that comes to its last round hands
+over to the next that starts a round; one that was looked at MOST_LOOKS times without success is left alone.
+
+After a jump the heaps are still heaps, since all of their entries moved by the same; what is due is found again.
 """
 
 from typing import Any
@@ -26,14 +59,14 @@ MOST_LOOKS = 2000
 def count_in_python(spec: DeviceSpec, program: LaunchProgram, *, tracing: bool = False, skips: bool = True) -> Counted:
     """All that is counted of a launch; with `skips`, periods are jumped, unless every moment is asked for."""
     launch = Recurrence(spec, program, tracing)
-    steady = PeriodSkipper(launch)
-    launch.run(steady.watch if skips and not tracing else None)
+    skipper = PeriodSkipper(launch)
+    launch.run(skipper.watch if skips and not tracing else None)
     return Counted(
         tallies=tuple(worker_state.tally for worker_state in launch.worker_states),
-        peaks=tuple(line.peak for line in launch.lines),
+        peaks=tuple(pool.peak for pool in launch.pools),
         port_busy=tuple(launch.port_busy),
         moments=tuple(launch.trace),
-        jumped=steady.jumped,
+        jumped=skipper.jumped,
     )
 
 
@@ -94,8 +127,8 @@ class PeriodSkipper:
         seqs = [
             times * (worker_state.seq - before) for worker_state, before in zip(worker_states, then.seqs, strict=True)
         ]
-        for line in launch.lines:
-            _shift_pool(line, ahead, seqs)
+        for pool in launch.pools:
+            _shift_pool(pool, ahead, seqs)
         for worker_state, rounds, made, seq in zip(worker_states, spent, then.made, seqs, strict=True):
             if _moves(worker_state):
                 _shift_worker(worker_state, ahead, times * rounds, times * (worker_state.made - made), seq)
@@ -116,7 +149,7 @@ def _state(launch: Recurrence, now: int) -> Any:
             _snapshot_worker(worker_state, now) if _moves(worker_state) else None
             for worker_state in launch.worker_states
         ],
-        [_snapshot_pool(line, now) for line in launch.lines],
+        [_snapshot_pool(pool, now) for pool in launch.pools],
         [max(0, tick - now) for tick in launch.port_free],
     )
 
@@ -133,16 +166,16 @@ def _snapshot_worker(worker_state: WorkerState, now: int) -> Any:
     return len(worker_state.runs), worker_state.made - worker_state.first, worker_state.group, slot, waits, drained
 
 
-def _snapshot_pool(line: PoolState, now: int) -> Any:
-    waiting = [*line.requests, *(request for queue in line.queues.values() for request in queue)]
+def _snapshot_pool(pool: PoolState, now: int) -> Any:
+    waiting = [*pool.requests, *(request for queue in pool.queues.values() for request in queue)]
     requests = [
         (arrival - now, worker, worker_state.seq - seq, costs, granted, latest - now if granted else 0)
         for arrival, worker, seq, costs, granted, latest, worker_state in sorted(
             waiting, key=lambda request: request[:3]
         )
     ]
-    idle = sorted([max(0, tick - now) for tick in line.idle_at])
-    return requests, idle, sorted([tick - now for tick in line.flying if tick > now]), line.pointer
+    idle = sorted([max(0, tick - now) for tick in pool.idle_at])
+    return requests, idle, sorted([tick - now for tick in pool.flying if tick > now]), pool.pointer
 
 
 def _keep(launch: Recurrence, now: int, state: Any) -> Snapshot:
@@ -178,11 +211,11 @@ def _repeat_sums(launch: Recurrence, then: Snapshot, times: int, period: int) ->
         sums.transfers += times * n
 
 
-def _shift_pool(line: PoolState, ahead: int, seqs: list[int]) -> None:
+def _shift_pool(pool: PoolState, ahead: int, seqs: list[int]) -> None:
     """An equal shift leaves heaps in order."""
-    line.idle_at[:] = [tick + ahead for tick in line.idle_at]
-    line.flying[:] = [tick + ahead for tick in line.flying]
-    for request in [*line.requests, *(request for queue in line.queues.values() for request in queue)]:
+    pool.idle_at[:] = [tick + ahead for tick in pool.idle_at]
+    pool.flying[:] = [tick + ahead for tick in pool.flying]
+    for request in [*pool.requests, *(request for queue in pool.queues.values() for request in queue)]:
         request[0] += ahead
         request[2] += seqs[request[1]]
         request[5] += ahead

@@ -1,4 +1,18 @@
-"""Pool state: a pool in the recurrence: its requests, its channels and credits by tick, and what it grants next."""
+"""Pool state: a pool in the recurrence: its requests, its channels and credits by tick, and what it grants next.
+
+The rule: the head of a pool is granted at the first tick at which it has arrived, a channel is idle and a credit is
+there. All three are known integers, so that tick is a maximum:
+
+    max(now, arrival, idle_at[0], and flying[0] where as many are in flight as there are credits)
+
+`flying` may hold C that are past, whose credits are back: they are dropped at the next grant, and do no harm before,
+since a past C is never the maximum. Under `fifo` the head is the least (arrival, worker, sequence). Under `round_robin`
+it is the oldest request of the first worker at or after `pointer` among those that have arrived by that very tick; so
+the tick is found first, from the earliest arrival, and then who is there.
+
+A `Due` is that tick and the key by which pools that are due in one tick come one after the other; `min` of all pools'
+is the next decision.
+"""
 
 from collections import deque
 from heapq import heappop
@@ -53,40 +67,40 @@ def make_pool_states(spec: DeviceSpec) -> list[PoolState]:
     ]
 
 
-def leave(line: PoolState, worker: int) -> None:
+def leave(pool: PoolState, worker: int) -> None:
     """The request of `worker`, whose turn it is, leaves: all of it is granted."""
-    if line.requests:
-        heappop(line.requests)
+    if pool.requests:
+        heappop(pool.requests)
         return
-    queue = line.queues[worker]
+    queue = pool.queues[worker]
     queue.popleft()
     if not queue:
-        del line.queues[worker]
+        del pool.queues[worker]
 
 
-def _free_from(line: PoolState, tick: int) -> int:
+def _free_from(pool: PoolState, tick: int) -> int:
     """The first tick from `tick` on with an idle channel and a credit."""
-    idle, flying = line.idle_at[0], line.flying
+    idle, flying = pool.idle_at[0], pool.flying
     if idle > tick:
         tick = idle
-    return flying[0] if len(flying) >= line.credits and flying[0] > tick else tick
+    return flying[0] if len(flying) >= pool.credits and flying[0] > tick else tick
 
 
-def due_oldest(line: PoolState, now: int) -> Due:
+def due_oldest(pool: PoolState, now: int) -> Due:
     """When the oldest request's next transfer is granted, and its key."""
-    if not line.requests:
+    if not pool.requests:
         return NEVER
-    request = line.requests[0]
+    request = pool.requests[0]
     arrival = request[0]
-    return _free_from(line, arrival if arrival > now else now), arrival, request[1], request[2], line.number
+    return _free_from(pool, arrival if arrival > now else now), arrival, request[1], request[2], pool.number
 
 
-def due_in_turn(line: PoolState, now: int) -> Due:
+def due_in_turn(pool: PoolState, now: int) -> Due:
     """The same for the oldest request of the worker whose turn it then is."""
-    heads = [queue[0] for queue in line.queues.values()]
+    heads = [queue[0] for queue in pool.queues.values()]
     if not heads:
         return NEVER
-    tick = _free_from(line, max(now, min(head[0] for head in heads)))
+    tick = _free_from(pool, max(now, min(head[0] for head in heads)))
     ready = [head for head in heads if head[0] <= tick]
-    arrival, worker, seq, *_ = min(ready, key=lambda head: (head[1] < line.pointer, head[1]))
-    return tick, arrival, worker, seq, line.number
+    arrival, worker, seq, *_ = min(ready, key=lambda head: (head[1] < pool.pointer, head[1]))
+    return tick, arrival, worker, seq, pool.number

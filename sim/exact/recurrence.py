@@ -1,12 +1,45 @@
 """The recurrence: a launch's ticks over integer time, without events and without bytes, in Python alone.
 
-The rules are those of engine.py and worker.py (docs/simulation.md, "Rules"). A grant at tick G depends on requests that
-arrived by G and on channels, credits and the port. Its own effects come at G + 1 or later, since data takes at least
-one tick. So the smallest tick at which any pool can grant is the next decision, and everything it needs is known.
-Nothing depends on data; faults, stalls and cancellation do not exist here.
+## Why it is exact
+
+The rules are those of the event engine (docs/simulation.md, "Rules"). A grant at tick G depends on the requests that
+have arrived by G and on channels, credits and the port, never on data. What it causes comes at G + 1 or later, since
+data takes one tick at least. So with all requests known that arrive up to then, the least tick at which any pool can
+grant, ties broken by key, *is* the next grant; granting it makes new facts, each of them later. Faults, stalls and
+cancellation do not exist here: a launch that has any is the event engine's.
+
+Two things are known before the clock gets there, and make it a recurrence instead of a simulation:
+
+- From a grant on, P, E and C of a transfer are known, and so is the end of a request when its last transfer is granted.
+- A worker whose waits are known goes on at once, for any number of bands, up to a wait for something not yet granted.
+  Its next request may arrive far in the future; it waits in its pool until its tick is the least.
+
+## Invariants
+
+1. `now` never falls: each decision's tick is at least that of the one before. A request arrives after the decision
+   that made it possible, so it can not change what has been decided.
+2. A worker is in one of four states, told by `band`, `held` and `finish`:
+
+   | state | `held` | goes on when |
+   |---|---|---|
+   | gathers: a request of reads is in its pool | UNKNOWN | the last read is granted: from its C |
+   | held by its slot | SLOT | the drain that last used the slot is granted: from `since`, or its C |
+   | held by order, or by the end | ORDER, END | no drain is without a grant (`unknown` is 0): from `since`, or `last` |
+   | ended, or not begun | UNKNOWN | its core's worker before it ends |
+
+3. `drained[slot]` is the C of the slot's last drain, UNKNOWN from its request to its grant. A pool grants the drains of
+   one worker in their order, so the oldest of the `unknown` ones belongs to band `made - unknown`.
+4. `last` is the largest C of all granted drains: with `unknown` 0 it is the end of the wait for all of them.
+
+## Requests
 
 A group of reads arrives in one tick, so under `fifo` nothing comes between its members: it is one request of several
-transfers, and a drain chain is a request of one. All ticks count from the launch.
+transfers, granted one by one, and a drain chain is a request of one transfer. `_serve` grants from one request as long
+as its next transfer comes before what any other pool has due (`limit`); under `round_robin` one at a time, since the
+pointer moves. All ticks count from the launch.
+
+`Sums.weighted` is the sum of i * E over a worker's transfers of one direction, i counted from 1. For n transfers in a
+row, the last of which has the number N, it grows by (N + 1) * (sum of E) - (sum of the running sums of E).
 """
 
 from collections import deque
@@ -76,7 +109,7 @@ class Recurrence:
     program: LaunchProgram
     tracing: bool = False
     worker_states: list[WorkerState] = attrs.field(init=False)
-    lines: list[PoolState] = attrs.field(init=False)
+    pools: list[PoolState] = attrs.field(init=False)
     due: list[Due] = attrs.field(init=False)
     port_free: list[int] = attrs.field(init=False)
     port_busy: list[int] = attrs.field(init=False)
@@ -87,8 +120,8 @@ class Recurrence:
     issue: int = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.lines = make_pool_states(self.spec)
-        self.due = [NEVER] * len(self.lines)
+        self.pools = make_pool_states(self.spec)
+        self.due = [NEVER] * len(self.pools)
         ports = len(DIRECTIONS) if self.spec.memory.split_port else 1
         self.port_free, self.port_busy = [0] * ports, [0] * ports
         self.worker_states = [self._worker_state(worker, runs) for worker, runs in enumerate(self.program.workers)]
@@ -104,10 +137,10 @@ class Recurrence:
         """The whole launch. `watch` is called with a worker that starts another round, and the tick of what is next."""
         for worker_state in self.worker_states[: self.spec.cores]:
             self._begin(worker_state, worker_state.worker * self.spec.launch_stagger_ticks)
-        due, lines = self.due, self.lines
+        due, pools = self.due, self.pools
         while (best := min(due)) is not NEVER:
             if self.rolled is None or watch is None:
-                self._serve(lines[best[4]], best)
+                self._serve(pools[best[4]], best)
             else:
                 watch(self.rolled, best[0])
                 self.rolled = None
@@ -115,7 +148,7 @@ class Recurrence:
     def find_due(self) -> None:
         """Find again what each pool grants next."""
         find = due_in_turn if self.in_turn else due_oldest
-        self.due[:] = [find(line, self.now) for line in self.lines]
+        self.due[:] = [find(pool, self.now) for pool in self.pools]
 
     def _begin(self, worker_state: WorkerState, tick: int) -> None:
         worker_state.start = tick
@@ -195,41 +228,41 @@ class Recurrence:
             self._begin(self.worker_states[following], worker_state.finish + self.spec.relaunch_ticks)
 
     def _request(self, worker_state: WorkerState, kind: int, arrival: int, costs: tuple[Cost, ...]) -> None:
-        line = self.lines[worker_state.pools[kind]]
+        pool = self.pools[worker_state.pools[kind]]
         request = [arrival, worker_state.worker, worker_state.seq, costs, 0, 0, worker_state]
         worker_state.seq += len(costs)
         if self.in_turn:
-            line.queues.setdefault(worker_state.worker, deque()).append(request)
-            self.due[line.number] = due_in_turn(line, self.now)
+            pool.queues.setdefault(worker_state.worker, deque()).append(request)
+            self.due[pool.number] = due_in_turn(pool, self.now)
         else:
-            requests = line.requests
+            requests = pool.requests
             heappush(requests, request)
             if requests[0] is request:
-                self.due[line.number] = due_oldest(line, self.now)
+                self.due[pool.number] = due_oldest(pool, self.now)
 
-    def _serve(self, line: PoolState, best: Due) -> None:
+    def _serve(self, pool: PoolState, best: Due) -> None:
         """Grant transfers of the request whose turn it is, one by one, while none of another request comes before."""
         now, _, worker, _, number = best
-        request = line.queues[worker][0] if self.in_turn else line.requests[0]
+        request = pool.queues[worker][0] if self.in_turn else pool.requests[0]
         arrival, worker, seq, costs, index, latest, worker_state = request
         due = self.due
         due[number] = NEVER
         limit = due[1 - number] if len(due) == 2 else min(due)
         stop = index + 1 if self.in_turn else len(costs)
-        idle_at, flying, allowed, latency = line.idle_at, line.flying, line.credits, line.latency
-        port = self.port_free[line.port]
+        idle_at, flying, allowed, latency = pool.idle_at, pool.flying, pool.credits, pool.latency
+        port_free = self.port_free[pool.port]
         trace = self.trace if self.tracing else None
-        first, before, peak = index, seq - index, line.peak
-        busy = grants = ends = fallen = 0
+        first, first_seq, peak = index, seq - index, pool.peak
+        port_ticks = sum_grants = sum_ends = sum_running_ends = 0
         while True:
             s, m, c = costs[index]
             start = now + s
-            if start < port:
-                start = port
-            port = start + m
-            busy += m
+            if start < port_free:
+                start = port_free
+            port_free = start + m
+            port_ticks += m
             end = start + c
-            heapreplace(idle_at, end)
+            heapreplace(idle_at, end)  # the channel that is idle for longest: which one it is, no tick depends on
             if flying and flying[0] <= now:
                 heapreplace(flying, end + latency)
                 while flying[0] <= now:
@@ -239,13 +272,13 @@ class Recurrence:
             in_flight = len(flying)
             if in_flight > peak:
                 peak = in_flight
-            grants += now
-            ends += end
-            fallen += ends
+            sum_grants += now
+            sum_ends += end
+            sum_running_ends += sum_ends
             if end > latest:
                 latest = end
             if trace is not None:
-                trace.append(TransferTimes(worker, before + index, arrival, number, now, start, end, end + latency))
+                trace.append(TransferTimes(worker, first_seq + index, arrival, number, now, start, end, end + latency))
             index += 1
             if index == stop:
                 break
@@ -253,34 +286,34 @@ class Recurrence:
             if in_flight >= allowed and flying[0] > tick:
                 tick = flying[0]
             if tick > now:
-                if tick >= limit[0] and (tick, arrival, worker, before + index, number) > limit:
+                if tick >= limit[0] and (tick, arrival, worker, first_seq + index, number) > limit:
                     break
                 now = tick
-            elif now == limit[0] and (now, arrival, worker, before + index, number) > limit:
+            elif now == limit[0] and (now, arrival, worker, first_seq + index, number) > limit:
                 break
-        self.port_free[line.port] = port
-        self.port_busy[line.port] += busy
-        line.peak = peak
-        sums = worker_state.sums[line.kind]
+        self.port_free[pool.port] = port_free
+        self.port_busy[pool.port] += port_ticks
+        pool.peak = peak
+        sums = worker_state.sums[pool.kind]
         sums.transfers += index - first
-        sums.grants += grants
-        sums.ends += ends
-        sums.weighted += (sums.transfers + 1) * ends - fallen
+        sums.grants += sum_grants
+        sums.ends += sum_ends
+        sums.weighted += (sums.transfers + 1) * sum_ends - sum_running_ends
         self.now = now
-        request[2], request[4], request[5] = before + index, index, latest
+        request[2], request[4], request[5] = first_seq + index, index, latest
         if self.in_turn:
-            line.pointer = worker + 1
+            pool.pointer = worker + 1
         if index == len(costs):
-            leave(line, worker)
-            self._granted(line, worker_state, arrival, latest + latency)
+            leave(pool, worker)
+            self._granted(pool, worker_state, arrival, latest + latency)
         if self.in_turn:
-            due[number] = due_in_turn(line, now)
+            due[number] = due_in_turn(pool, now)
         else:
-            due[number] = due_oldest(line, now)
+            due[number] = due_oldest(pool, now)
 
-    def _granted(self, line: PoolState, worker_state: WorkerState, arrival: int, done: int) -> None:
+    def _granted(self, pool: PoolState, worker_state: WorkerState, arrival: int, done: int) -> None:
         """A whole request is granted, so its end is known: its worker may go on from there."""
-        if line.kind == 0:
+        if pool.kind == 0:
             worker_state.stalls[GATHER] += done - arrival
             self._advance(worker_state, done)
             return

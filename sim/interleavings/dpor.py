@@ -1,9 +1,45 @@
 """Dynamic partial-order reduction: runs a small job once for each of its distinguishable orders.
 
-Two orders differ only if two actions that touch a common byte (one writing) change places. So one order is run, and
-for each pair of such actions that nothing orders, another in which they are swapped is run too, and so on until nothing
-is left (Flanagan and Godefroid, "Dynamic Partial-Order Reduction for Model Checking Software", 2005, with sleep sets).
-It is independent of the checker: it knows actions and bytes, not what firmware must wait for.
+## What is explored
+
+A job is threads (`actions.py`): cores, and the halves of transfers. Each is a sequence of atomic actions, of which at
+most one is enabled at a time. An order is a choice of thread at every state until the host has read. Two orders can be
+told apart only if two actions that *conflict*, which touch a common byte where one of them writes, come in another
+order. All orders that agree on the order of conflicting actions are one class, and one of them is enough: the bytes at
+the end are the same in all.
+
+## How
+
+One order is run. Looking back at it (`_swap`), an action *follows* another if it comes later and is ordered after it by
+causes (its thread's own earlier action, what a wait waited for) or by a chain of conflicts. For each action, and each
+earlier one that conflicts with it and that it does not follow by anything between, there may be a class in which the
+two are swapped. So at the state before the earlier one, the thread that leads to the later one is added to the
+*backtrack set*, `wanted`: the later action's own thread if it was enabled there, else one that was and that it follows;
+if there is none, everybody who was enabled. Depth first, the latest state with somebody untried is changed, and the job
+runs again from its start. (Flanagan and Godefroid, "Dynamic Partial-Order Reduction for Model Checking Software",
+2005.)
+
+*Sleep sets* keep one class from being run twice: a thread whose action was tried at a state sleeps in the states below
+the alternatives, until something that conflicts with it has moved. A state in which all that is enabled is asleep has
+been explored from elsewhere: `Pruned`, and no order counts.
+
+## Invariants
+
+| of a Fork, a state on the path | |
+|---|---|
+| `enabled` | each thread that could go on, with what its next action touches |
+| `chosen` | who goes on in the order that is being run |
+| `tried` | who was chosen before; everything below them has been explored |
+| `wanted` | the backtrack set; it only grows, by orders that ran through this state |
+| `asleep` | need not be chosen here: explored from a sibling |
+
+1. `forks` is the path from the start to where the run is; `_depth` is how far the present run has followed it. A run
+   repeats its choices exactly, since a job without time depends on nothing else.
+2. When a fork is dropped, everything that can be told apart below it has run, but for what sleeps in it.
+3. Causes and conflicts are taken from what happened, not from the program: hence dynamic. It knows actions and bytes,
+   not what firmware must wait for, and so is independent of the checker.
+
+It ends, since every order of a job is finite; `most` bounds how many are run, and `complete` says that none is left.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -87,7 +123,7 @@ class Search:
 
     def _swap(self, taken: Sequence[TakenAction]) -> None:
         """For each two conflicting actions that nothing orders, want the later one tried before the earlier one."""
-        before: list[int] = []
+        before: list[int] = []  # of each action a set, as bits, of the actions that it follows
         latest: dict[Name, int] = {}
         for number, action in enumerate(taken):
             follows = 0

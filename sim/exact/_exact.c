@@ -1,7 +1,36 @@
-/* The exact engine's recurrence in C: what recurrence.py and steady.py do, step for step, with the same names.
+/* The exact engine's recurrence in C: what recurrence.py, pool_state.py and period_skip.py do, step for step and with
+   the same names. Their first pages say why it is exact; this one says what is different here.
 
-   native.py lays out what it is given and reads what it gives, all in 64-bit integers, and lets no launch in whose ticks
-   could leave 62 bits. Sums of ticks take 128 bits. */
+   What it is given. native.py lays out the launch in tables of 64-bit integers, which are read in place and never
+   written: `costs` of transfers; `groups`, each a stretch of costs that is one request (the reads of a wait group, or
+   one drain); `bands`, each a stretch of groups and a chain; `order`, indices of bands; `runs`, each a stretch of
+   `order` that is gone through `times` times; `spans`, the runs of each worker. The tables are trusted: native.py makes
+   them, and it lets no launch in whose ticks could leave 62 bits, so that no sum of two ticks overflows. Sums of ticks
+   take 128 bits, `weighted` is modulo 2**64 by definition and therefore unsigned.
+
+   What it gives. The figures of all workers, pools and ports, then the times of transfers where they are asked for.
+
+   Memory. All of it is taken before the first decision (count_all), but for the trace, which doubles. The bounds:
+   | what | most | because |
+   | requests of reads of a worker | 1 | it waits for each group |
+   | requests of drains of a worker | slots | a slot is drained again only when its last drain is granted |
+   | transfers in flight of a pool | credits, or cores * max(longest group, slots) | a core runs one worker at a time |
+   `flying` is pruned before each push, so it never holds more than are in flight.
+
+   Where the form differs from Python's:
+   - Requests are in a ring for each worker and direction. find_due looks at the heads of all workers of a pool, which
+     are few; `step` of a pool is the distance between its workers (all, or those of one core).
+   - request() finds a pool's due again only if the new request can be the pool's next: any, under round_robin.
+   - serve() gets as `limit` the due of the pool that would be next, instead of looking at all pools after each grant.
+   - A state is a row of integers (state()), so that two of them compare by memcmp. It must hold exactly what
+     period_skip.py lists, in an order that depends on nothing else; a queue's entries are in their own order, channels
+     and credits sorted, as which channel it is decides nothing.
+   - The interpreter's lock is given up for BREATH decisions at a time; between, signals are looked for. Nothing in
+     go_on() touches a Python object.
+
+   A worker's states, and what moves it on, are those of recurrence.py: gathers, held by SLOT, ORDER or END, ended.
+   Whoever changes one of the two forms changes the other: tests/sim/exact holds them against each other, and both
+   against the event engine and a stepper that visits each tick. */
 
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
@@ -37,21 +66,21 @@ typedef struct Sums { i64 transfers; i128 grants, ends; u64 weighted; } Sums;
 typedef struct Request { i64 arrival, seq, granted, latest, group; } Request;
 typedef struct Queue { Request *at; i64 first, size, room; } Queue;
 typedef struct Heap { i64 *at, size; } Heap;
-typedef struct Due { i64 tick, arrival, worker, seq, line; } Due;
-typedef struct Moment { i64 worker, seq, arrival, line, grant, start, end, done; } Moment;
+typedef struct Due { i64 tick, arrival, worker, seq, pool; } Due;
+typedef struct TransferTimes { i64 worker, seq, arrival, pool, grant, start, end, done; } TransferTimes;
 
-typedef struct Walker {
+typedef struct WorkerState {
     i64 worker, run, end_run, rounds, first, length, position; /* `position` in the block order[first .. first + length) */
     i64 begun, start, finish, made, group, seq, held, since, unknown, last, *drained, stalls[STALLS];
     Queue queues[KINDS];
     Sums sums[KINDS];
-} Walker;
+} WorkerState;
 
-typedef struct Line {
+typedef struct PoolState {
     i64 kind, port, pointer, peak, worker, step; /* its workers are worker, worker + step, ... */
     Heap idle_at, flying;
     Due due;
-} Line;
+} PoolState;
 
 typedef struct Launch {
     const Spec *spec;
@@ -60,14 +89,14 @@ typedef struct Launch {
     const Band *bands;
     const int32_t *order;
     const Run *runs;
-    i64 workers, lines, now, port_free[KINDS], port_busy[KINDS], jumped;
-    Walker *walker, *rolled;
-    Line *line;
-    Moment *trace;
+    i64 workers, pools, now, port_free[KINDS], port_busy[KINDS], jumped;
+    WorkerState *worker_state, *rolled;
+    PoolState *pool;
+    TransferTimes *trace;
     i64 moments, room;
     int lacks_memory;
-    /* steady.py */
-    Walker *leader, *kept_walkers;
+    /* period_skip.py */
+    WorkerState *leader, *kept_states;
     i64 *kept, *fresh, kept_size, kept_now, kept_busy[KINDS], looks;
 } Launch;
 
@@ -105,180 +134,180 @@ static int before(const Due *one, const Due *other) {
     if (one->arrival != other->arrival) return one->arrival < other->arrival;
     if (one->worker != other->worker) return one->worker < other->worker;
     if (one->seq != other->seq) return one->seq < other->seq;
-    return one->line < other->line;
+    return one->pool < other->pool;
 }
 
-static i64 free_from(const Launch *launch, const Line *line, i64 tick) {
-    const Heap *flying = &line->flying;
-    if (line->idle_at.at[0] > tick) tick = line->idle_at.at[0];
+static i64 free_from(const Launch *launch, const PoolState *pool, i64 tick) {
+    const Heap *flying = &pool->flying;
+    if (pool->idle_at.at[0] > tick) tick = pool->idle_at.at[0];
     return flying->size >= launch->spec->credits && flying->at[0] > tick ? flying->at[0] : tick;
 }
 
-static const Request *oldest(const Walker *walker, i64 kind) {
-    const Queue *queue = walker->queues + kind;
+static const Request *oldest(const WorkerState *worker_state, i64 kind) {
+    const Queue *queue = worker_state->queues + kind;
     return queue->size ? queue->at + queue->first : NULL;
 }
 
 static void find_due(Launch *launch, i64 number) {
-    Line *line = launch->line + number;
+    PoolState *pool = launch->pool + number;
     i64 now = launch->now, tick = 0, most = FOREVER;
     const Request *best = NULL;
     i64 worker = 0;
     if (launch->spec->in_turn) {
-        for (i64 w = line->worker; w < launch->workers; w += line->step) {
-            const Request *head = oldest(launch->walker + w, line->kind);
+        for (i64 w = pool->worker; w < launch->workers; w += pool->step) {
+            const Request *head = oldest(launch->worker_state + w, pool->kind);
             if (head && head->arrival < most) most = head->arrival;
         }
-        if (most != FOREVER) tick = free_from(launch, line, most > now ? most : now);
+        if (most != FOREVER) tick = free_from(launch, pool, most > now ? most : now);
     }
-    for (i64 w = line->worker; w < launch->workers; w += line->step) {
-        const Request *head = oldest(launch->walker + w, line->kind);
+    for (i64 w = pool->worker; w < launch->workers; w += pool->step) {
+        const Request *head = oldest(launch->worker_state + w, pool->kind);
         if (!head) continue;
         int sooner;
         if (launch->spec->in_turn) {
             if (head->arrival > tick) continue;
-            sooner = !best || (worker < line->pointer && w >= line->pointer);
+            sooner = !best || (worker < pool->pointer && w >= pool->pointer);
         } else {
             sooner = !best || head->arrival < best->arrival;
         }
         if (sooner) best = head, worker = w;
     }
     if (!best) {
-        line->due.tick = FOREVER;
+        pool->due.tick = FOREVER;
         return;
     }
-    if (!launch->spec->in_turn) tick = free_from(launch, line, best->arrival > now ? best->arrival : now);
-    line->due = (Due){tick, best->arrival, worker, best->seq, number};
+    if (!launch->spec->in_turn) tick = free_from(launch, pool, best->arrival > now ? best->arrival : now);
+    pool->due = (Due){tick, best->arrival, worker, best->seq, number};
 }
 
 /* Workers */
 
-static void request(Launch *launch, Walker *walker, i64 kind, i64 arrival, i64 group) {
-    Queue *queue = walker->queues + kind;
-    i64 core = launch->spec->per_core ? walker->worker % launch->spec->cores : 0, number = core * KINDS + kind;
+static void request(Launch *launch, WorkerState *worker_state, i64 kind, i64 arrival, i64 group) {
+    Queue *queue = worker_state->queues + kind;
+    i64 core = launch->spec->per_core ? worker_state->worker % launch->spec->cores : 0, number = core * KINDS + kind;
     i64 at = queue->first + queue->size++;
-    queue->at[at < queue->room ? at : at - queue->room] = (Request){arrival, walker->seq, 0, 0, group};
-    walker->seq += launch->groups[group].count;
-    const Due *due = &launch->line[number].due;
+    queue->at[at < queue->room ? at : at - queue->room] = (Request){arrival, worker_state->seq, 0, 0, group};
+    worker_state->seq += launch->groups[group].count;
+    const Due *due = &launch->pool[number].due;
     if (launch->spec->in_turn || due->tick == FOREVER || arrival < due->arrival ||
-        (arrival == due->arrival && walker->worker < due->worker))
+        (arrival == due->arrival && worker_state->worker < due->worker))
         find_due(launch, number);
 }
 
-static const Band *band_of(const Launch *launch, const Walker *walker) {
-    if (walker->position == walker->length) return NULL;
-    return launch->bands + launch->order[walker->first + walker->position];
+static const Band *band_of(const Launch *launch, const WorkerState *worker_state) {
+    if (worker_state->position == worker_state->length) return NULL;
+    return launch->bands + launch->order[worker_state->first + worker_state->position];
 }
 
-static void step(Launch *launch, Walker *walker) {
-    if (walker->rounds > 1) {
-        walker->rounds--;
-        walker->position = 0;
-        launch->rolled = walker;
-    } else if (walker->run < walker->end_run) {
-        const Run *run = launch->runs + walker->run++;
-        walker->first = run->first;
-        walker->length = run->length;
-        walker->rounds = run->times;
-        walker->position = 0;
+static void step(Launch *launch, WorkerState *worker_state) {
+    if (worker_state->rounds > 1) {
+        worker_state->rounds--;
+        worker_state->position = 0;
+        launch->rolled = worker_state;
+    } else if (worker_state->run < worker_state->end_run) {
+        const Run *run = launch->runs + worker_state->run++;
+        worker_state->first = run->first;
+        worker_state->length = run->length;
+        worker_state->rounds = run->times;
+        worker_state->position = 0;
     }
 }
 
-static void begin(Launch *launch, Walker *walker, i64 tick);
+static void begin(Launch *launch, WorkerState *worker_state, i64 tick);
 
-static void end(Launch *launch, Walker *walker, i64 tick) {
-    if (walker->unknown) {
-        walker->held = END;
-        walker->since = tick;
+static void end(Launch *launch, WorkerState *worker_state, i64 tick) {
+    if (worker_state->unknown) {
+        worker_state->held = END;
+        worker_state->since = tick;
         return;
     }
-    walker->finish = tick > walker->last ? tick : walker->last;
-    walker->stalls[END] += walker->finish - tick;
-    i64 following = walker->worker + launch->spec->cores;
+    worker_state->finish = tick > worker_state->last ? tick : worker_state->last;
+    worker_state->stalls[END] += worker_state->finish - tick;
+    i64 following = worker_state->worker + launch->spec->cores;
     if (following < launch->workers)
-        begin(launch, launch->walker + following, walker->finish + launch->spec->relaunch);
+        begin(launch, launch->worker_state + following, worker_state->finish + launch->spec->relaunch);
 }
 
-static void advance(Launch *launch, Walker *walker, i64 tick) {
+static void advance(Launch *launch, WorkerState *worker_state, i64 tick) {
     const Spec *spec = launch->spec;
     const Band *band;
-    while ((band = band_of(launch, walker))) {
-        if (walker->group < band->groups) {
-            i64 group = band->first_group + walker->group++, spent = spec->issue * launch->groups[group].count;
-            walker->stalls[ISSUE] += spent;
-            request(launch, walker, 0, tick + spent, group);
+    while ((band = band_of(launch, worker_state))) {
+        if (worker_state->group < band->groups) {
+            i64 group = band->first_group + worker_state->group++, spent = spec->issue * launch->groups[group].count;
+            worker_state->stalls[ISSUE] += spent;
+            request(launch, worker_state, 0, tick + spent, group);
             return;
         }
-        i64 *drained = walker->drained + walker->made % spec->slots;
-        if (walker->held != ORDER) {
+        i64 *drained = worker_state->drained + worker_state->made % spec->slots;
+        if (worker_state->held != ORDER) {
             if (*drained == UNKNOWN) {
-                walker->held = SLOT;
-                walker->since = tick;
+                worker_state->held = SLOT;
+                worker_state->since = tick;
                 return;
             }
             if (*drained > tick) {
-                walker->stalls[SLOT] += *drained - tick;
+                worker_state->stalls[SLOT] += *drained - tick;
                 tick = *drained;
             }
-            walker->stalls[COMPUTE] += band->ticks;
+            worker_state->stalls[COMPUTE] += band->ticks;
             tick += band->ticks;
         }
         if (band->ordered) {
-            if (walker->unknown) {
-                walker->held = ORDER;
-                walker->since = tick;
+            if (worker_state->unknown) {
+                worker_state->held = ORDER;
+                worker_state->since = tick;
                 return;
             }
-            if (walker->last > tick) {
-                walker->stalls[ORDER] += walker->last - tick;
-                tick = walker->last;
+            if (worker_state->last > tick) {
+                worker_state->stalls[ORDER] += worker_state->last - tick;
+                tick = worker_state->last;
             }
-            walker->held = UNKNOWN;
+            worker_state->held = UNKNOWN;
         }
         i64 spent = spec->issue * band->descriptors;
-        walker->stalls[ISSUE] += spent;
+        worker_state->stalls[ISSUE] += spent;
         tick += spent;
         *drained = UNKNOWN;
-        walker->unknown++;
-        request(launch, walker, 1, tick, band->chain);
-        walker->made++;
-        walker->group = 0;
-        if (++walker->position == walker->length) step(launch, walker);
+        worker_state->unknown++;
+        request(launch, worker_state, 1, tick, band->chain);
+        worker_state->made++;
+        worker_state->group = 0;
+        if (++worker_state->position == worker_state->length) step(launch, worker_state);
     }
-    end(launch, walker, tick);
+    end(launch, worker_state, tick);
 }
 
-static void begin(Launch *launch, Walker *walker, i64 tick) {
-    walker->begun = 1;
-    walker->start = tick;
-    step(launch, walker);
-    advance(launch, walker, tick);
+static void begin(Launch *launch, WorkerState *worker_state, i64 tick) {
+    worker_state->begun = 1;
+    worker_state->start = tick;
+    step(launch, worker_state);
+    advance(launch, worker_state, tick);
 }
 
-static void granted(Launch *launch, const Line *line, Walker *walker, i64 arrival, i64 done) {
+static void granted(Launch *launch, const PoolState *pool, WorkerState *worker_state, i64 arrival, i64 done) {
     i64 slots = launch->spec->slots;
-    if (!line->kind) {
-        walker->stalls[GATHER] += done - arrival;
-        advance(launch, walker, done);
+    if (!pool->kind) {
+        worker_state->stalls[GATHER] += done - arrival;
+        advance(launch, worker_state, done);
         return;
     }
-    walker->drained[(walker->made - walker->unknown) % slots] = done;
-    walker->unknown--;
-    if (done > walker->last) walker->last = done;
-    if (walker->held == UNKNOWN || (walker->held != SLOT && walker->unknown)) return;
-    if (walker->held == SLOT) {
-        if (walker->drained[walker->made % slots] == UNKNOWN) return;
-        walker->held = UNKNOWN;
+    worker_state->drained[(worker_state->made - worker_state->unknown) % slots] = done;
+    worker_state->unknown--;
+    if (done > worker_state->last) worker_state->last = done;
+    if (worker_state->held == UNKNOWN || (worker_state->held != SLOT && worker_state->unknown)) return;
+    if (worker_state->held == SLOT) {
+        if (worker_state->drained[worker_state->made % slots] == UNKNOWN) return;
+        worker_state->held = UNKNOWN;
     }
-    advance(launch, walker, walker->since);
+    advance(launch, worker_state, worker_state->since);
 }
 
 /* Grants */
 
-static void record(Launch *launch, Moment moment) {
+static void record(Launch *launch, TransferTimes moment) {
     if (launch->moments == launch->room) {
         i64 room = launch->room ? 2 * launch->room : 1024;
-        Moment *more = realloc(launch->trace, (size_t)room * sizeof *more);
+        TransferTimes *more = realloc(launch->trace, (size_t)room * sizeof *more);
         if (!more) {
             launch->lacks_memory = 1;
             return;
@@ -291,60 +320,61 @@ static void record(Launch *launch, Moment moment) {
 
 static void serve(Launch *launch, i64 number, const Due *limit) {
     const Spec *spec = launch->spec;
-    Line *line = launch->line + number;
-    i64 worker = line->due.worker, now = line->due.tick, latency = spec->latency[line->kind];
-    Walker *walker = launch->walker + worker;
-    Queue *queue = walker->queues + line->kind;
+    PoolState *pool = launch->pool + number;
+    i64 worker = pool->due.worker, now = pool->due.tick, latency = spec->latency[pool->kind];
+    WorkerState *worker_state = launch->worker_state + worker;
+    Queue *queue = worker_state->queues + pool->kind;
     Request *asked = queue->at + queue->first;
     const Group *group = launch->groups + asked->group;
     const Cost *costs = launch->costs + group->first;
-    Sums *sums = walker->sums + line->kind;
+    Sums *sums = worker_state->sums + pool->kind;
     i64 index = asked->granted, stop = spec->in_turn ? index + 1 : group->count;
-    i64 port = launch->port_free[line->port], latest = asked->latest;
-    line->due.tick = FOREVER;
+    i64 port = launch->port_free[pool->port], latest = asked->latest;
+    pool->due.tick = FOREVER;
     for (;;) {
         const Cost *cost = costs + index;
-        i64 start = now + cost->s > port ? now + cost->s : port, done_at = start + cost->c;
+        i64 start = now + cost->s > port ? now + cost->s : port, end = start + cost->c;
         port = start + cost->m;
-        launch->port_busy[line->port] += cost->m;
-        sift_down(&line->idle_at, done_at);
-        while (line->flying.size && line->flying.at[0] <= now) pop(&line->flying);
-        push(&line->flying, done_at + latency);
-        if (line->flying.size > line->peak) line->peak = line->flying.size;
+        launch->port_busy[pool->port] += cost->m;
+        sift_down(&pool->idle_at, end);
+        while (pool->flying.size && pool->flying.at[0] <= now) pop(&pool->flying);
+        push(&pool->flying, end + latency);
+        if (pool->flying.size > pool->peak) pool->peak = pool->flying.size;
         sums->grants += now;
-        sums->ends += done_at;
-        sums->weighted += (u64)++sums->transfers * (u64)done_at;
-        if (done_at > latest) latest = done_at;
+        sums->ends += end;
+        sums->weighted += (u64)++sums->transfers * (u64)end;
+        if (end > latest) latest = end;
         if (spec->tracing)
-            record(launch, (Moment){worker, asked->seq, asked->arrival, number, now, start, done_at, done_at + latency});
+            record(launch, (TransferTimes){worker, asked->seq, asked->arrival, number, now, start, end,
+                                           end + latency});
         asked->seq++;
         if (++index == stop) break;
-        Due next = {free_from(launch, line, now), asked->arrival, worker, asked->seq, number};
+        Due next = {free_from(launch, pool, now), asked->arrival, worker, asked->seq, number};
         if (before(limit, &next)) break;
         now = next.tick;
     }
-    launch->port_free[line->port] = port;
+    launch->port_free[pool->port] = port;
     launch->now = now;
     asked->granted = index;
     asked->latest = latest;
-    if (spec->in_turn) line->pointer = worker + 1;
+    if (spec->in_turn) pool->pointer = worker + 1;
     if (index == group->count) {
         i64 arrival = asked->arrival;
         queue->size--;
         if (++queue->first == queue->room) queue->first = 0;
-        granted(launch, line, walker, arrival, latest + latency);
+        granted(launch, pool, worker_state, arrival, latest + latency);
     }
     find_due(launch, number);
 }
 
-/* Steady: see steady.py */
+/* Period skipping: see period_skip.py */
 
 static int ascending(const void *one, const void *other) {
     i64 a = *(const i64 *)one, b = *(const i64 *)other;
     return (a > b) - (a < b);
 }
 
-static int moves(const Walker *walker) { return walker->begun && walker->finish == UNKNOWN; }
+static int moves(const WorkerState *worker_state) { return worker_state->begun && worker_state->finish == UNKNOWN; }
 
 static i64 *add_sorted(i64 *to, const Heap *heap, i64 now, int keeps_free) {
     i64 *first = to + 1, *at = first;
@@ -355,12 +385,12 @@ static i64 *add_sorted(i64 *to, const Heap *heap, i64 now, int keeps_free) {
     return at;
 }
 
-static i64 *add_queue(i64 *to, const Walker *walker, const Queue *queue, i64 now) {
+static i64 *add_queue(i64 *to, const WorkerState *worker_state, const Queue *queue, i64 now) {
     *to++ = queue->size;
     for (i64 i = 0; i < queue->size; i++) {
         const Request *asked = queue->at + (queue->first + i) % queue->room;
         *to++ = asked->arrival - now;
-        *to++ = walker->seq - asked->seq;
+        *to++ = worker_state->seq - asked->seq;
         *to++ = asked->granted;
         *to++ = asked->granted ? asked->latest - now : 0;
         *to++ = asked->group;
@@ -368,29 +398,30 @@ static i64 *add_queue(i64 *to, const Walker *walker, const Queue *queue, i64 now
     return to;
 }
 
-static i64 *add_walker(i64 *to, const Walker *walker, i64 now, i64 slots) {
-    if (!moves(walker)) {
+static i64 *add_worker(i64 *to, const WorkerState *worker_state, i64 now, i64 slots) {
+    if (!moves(worker_state)) {
         *to++ = 0;
         return to;
     }
-    i64 held = walker->held, since = held == UNKNOWN ? 0 : walker->since - now;
-    i64 fixed[] = {1,    walker->run, walker->position, walker->group,     walker->made % slots,
-                   held, since,       walker->unknown,  walker->last - now};
+    i64 held = worker_state->held, since = held == UNKNOWN ? 0 : worker_state->since - now;
+    i64 fixed[] = {1,    worker_state->run, worker_state->position, worker_state->group,     worker_state->made % slots,
+                   held, since,       worker_state->unknown,  worker_state->last - now};
     memcpy(to, fixed, sizeof fixed);
     to += sizeof fixed / sizeof *fixed;
-    for (i64 i = 0; i < slots; i++) *to++ = walker->drained[i] == UNKNOWN ? FOREVER : walker->drained[i] - now;
-    for (i64 kind = 0; kind < KINDS; kind++) to = add_queue(to, walker, walker->queues + kind, now);
+    for (i64 i = 0; i < slots; i++)
+        *to++ = worker_state->drained[i] == UNKNOWN ? FOREVER : worker_state->drained[i] - now;
+    for (i64 kind = 0; kind < KINDS; kind++) to = add_queue(to, worker_state, worker_state->queues + kind, now);
     return to;
 }
 
 static i64 state(const Launch *launch, i64 now, i64 *to) {
     i64 *from = to;
-    for (i64 w = 0; w < launch->workers; w++) to = add_walker(to, launch->walker + w, now, launch->spec->slots);
-    for (i64 number = 0; number < launch->lines; number++) {
-        const Line *line = launch->line + number;
-        *to++ = line->pointer;
-        to = add_sorted(to, &line->idle_at, now, 1);
-        to = add_sorted(to, &line->flying, now, 0);
+    for (i64 w = 0; w < launch->workers; w++) to = add_worker(to, launch->worker_state + w, now, launch->spec->slots);
+    for (i64 number = 0; number < launch->pools; number++) {
+        const PoolState *pool = launch->pool + number;
+        *to++ = pool->pointer;
+        to = add_sorted(to, &pool->idle_at, now, 1);
+        to = add_sorted(to, &pool->flying, now, 0);
     }
     for (i64 port = 0; port < launch->spec->ports; port++)
         *to++ = launch->port_free[port] > now ? launch->port_free[port] - now : 0;
@@ -414,19 +445,20 @@ static void shift_heap(Heap *heap, i64 ahead) {
     for (i64 i = 0; i < heap->size; i++) heap->at[i] += ahead;
 }
 
-static void jump_walker(Walker *walker, const Walker *then, i64 times, i64 period, i64 slots) {
-    i64 ahead = times * period, seq = times * (walker->seq - then->seq);
-    walker->rounds -= times * (then->rounds - walker->rounds);
-    walker->made += times * (walker->made - then->made);
-    walker->seq += seq;
-    walker->since += ahead;
-    walker->last += ahead;
+static void shift_worker(WorkerState *worker_state, const WorkerState *then, i64 times, i64 period, i64 slots) {
+    i64 ahead = times * period, seq = times * (worker_state->seq - then->seq);
+    worker_state->rounds -= times * (then->rounds - worker_state->rounds);
+    worker_state->made += times * (worker_state->made - then->made);
+    worker_state->seq += seq;
+    worker_state->since += ahead;
+    worker_state->last += ahead;
     for (i64 i = 0; i < slots; i++)
-        if (walker->drained[i] != UNKNOWN) walker->drained[i] += ahead;
-    for (int why = 0; why < STALLS; why++) walker->stalls[why] += times * (walker->stalls[why] - then->stalls[why]);
+        if (worker_state->drained[i] != UNKNOWN) worker_state->drained[i] += ahead;
+    for (int why = 0; why < STALLS; why++)
+        worker_state->stalls[why] += times * (worker_state->stalls[why] - then->stalls[why]);
     for (i64 kind = 0; kind < KINDS; kind++) {
-        Queue *queue = walker->queues + kind;
-        repeat_sums(walker->sums + kind, then->sums + kind, times, period);
+        Queue *queue = worker_state->queues + kind;
+        repeat_sums(worker_state->sums + kind, then->sums + kind, times, period);
         for (i64 i = 0; i < queue->size; i++) {
             Request *asked = queue->at + (queue->first + i) % queue->room;
             asked->arrival += ahead;
@@ -439,21 +471,21 @@ static void jump_walker(Walker *walker, const Walker *then, i64 times, i64 perio
 static void jump(Launch *launch, i64 now) {
     i64 period = now - launch->kept_now, times = FOREVER;
     for (i64 w = 0; w < launch->workers; w++) {
-        const Walker *walker = launch->walker + w;
-        i64 rounds = launch->kept_walkers[w].rounds - walker->rounds;
-        if (rounds && (walker->rounds - 1) / rounds < times) times = (walker->rounds - 1) / rounds;
+        const WorkerState *worker_state = launch->worker_state + w;
+        i64 rounds = launch->kept_states[w].rounds - worker_state->rounds;
+        if (rounds && (worker_state->rounds - 1) / rounds < times) times = (worker_state->rounds - 1) / rounds;
     }
     for (i64 w = 0; w < launch->workers; w++)
-        if (moves(launch->walker + w))
-            jump_walker(launch->walker + w, launch->kept_walkers + w, times, period, launch->spec->slots);
+        if (moves(launch->worker_state + w))
+            shift_worker(launch->worker_state + w, launch->kept_states + w, times, period, launch->spec->slots);
     for (i64 port = 0; port < launch->spec->ports; port++) {
         launch->port_free[port] += times * period;
         launch->port_busy[port] += times * (launch->port_busy[port] - launch->kept_busy[port]);
     }
     launch->now += times * period;
-    for (i64 number = 0; number < launch->lines; number++) {
-        shift_heap(&launch->line[number].idle_at, times * period);
-        shift_heap(&launch->line[number].flying, times * period);
+    for (i64 number = 0; number < launch->pools; number++) {
+        shift_heap(&launch->pool[number].idle_at, times * period);
+        shift_heap(&launch->pool[number].flying, times * period);
         find_due(launch, number);
     }
     launch->jumped += times;
@@ -471,17 +503,17 @@ static void look(Launch *launch, i64 now) {
         launch->fresh = fresh;
         launch->kept_size = size;
         launch->kept_now = now;
-        memcpy(launch->kept_walkers, launch->walker, (size_t)launch->workers * sizeof *launch->walker);
+        memcpy(launch->kept_states, launch->worker_state, (size_t)launch->workers * sizeof *launch->worker_state);
         memcpy(launch->kept_busy, launch->port_busy, sizeof launch->port_busy);
     }
 }
 
-static void watch(Launch *launch, Walker *walker, i64 now) {
+static void watch(Launch *launch, WorkerState *worker_state, i64 now) {
     if (!launch->leader || launch->leader->rounds <= 1) {
-        launch->leader = walker;
+        launch->leader = worker_state;
         launch->kept_size = launch->looks = 0;
     }
-    if (walker == launch->leader && launch->looks < MOST_LOOKS) look(launch, now);
+    if (worker_state == launch->leader && launch->looks < MOST_LOOKS) look(launch, now);
 }
 
 /* Takes up to BREATH decisions; whether there is more to decide. */
@@ -489,21 +521,21 @@ static int go_on(Launch *launch) {
     static const Due never = {FOREVER, 0, 0, 0, 0};
     for (i64 left = BREATH; left; left--) {
         const Due *best = &never, *second = &never;
-        for (i64 number = 0; number < launch->lines; number++) {
-            const Due *due = &launch->line[number].due;
+        for (i64 number = 0; number < launch->pools; number++) {
+            const Due *due = &launch->pool[number].due;
             if (due->tick == FOREVER) continue;
             if (best == &never || before(due, best)) second = best, best = due;
             else if (second == &never || before(due, second)) second = due;
         }
         if (best == &never || launch->lacks_memory) return 0;
         if (launch->rolled && launch->spec->skips) {
-            Walker *rolled = launch->rolled;
+            WorkerState *rolled = launch->rolled;
             launch->rolled = NULL;
             watch(launch, rolled, best->tick);
             continue;
         }
         Due limit = *second;
-        serve(launch, best->line, &limit);
+        serve(launch, best->pool, &limit);
     }
     return 1;
 }
@@ -520,7 +552,7 @@ static Room room_of(const Launch *launch, i64 longest) {
     i64 most = (spec->per_core ? 1 : cores) * (longest > spec->slots ? longest : spec->slots);
     i64 flying = spec->credits < most ? spec->credits : most;
     i64 channels = spec->channels[0] > spec->channels[1] ? spec->channels[0] : spec->channels[1];
-    i64 state = launch->workers * (16 + 6 * spec->slots) + launch->lines * (3 + channels + flying) + spec->ports;
+    i64 state = launch->workers * (16 + 6 * spec->slots) + launch->pools * (3 + channels + flying) + spec->ports;
     return (Room){flying, state};
 }
 
@@ -528,27 +560,27 @@ static void set_up(Launch *launch, const Span *spans, Room room, i64 *ints, Requ
     const Spec *spec = launch->spec;
     launch->now = -1;
     for (i64 w = 0; w < launch->workers; w++) {
-        Walker *walker = launch->walker + w;
-        walker->worker = w;
-        walker->run = spans[w].first;
-        walker->end_run = spans[w].end;
-        walker->finish = walker->held = UNKNOWN;
-        walker->drained = ints;
+        WorkerState *worker_state = launch->worker_state + w;
+        worker_state->worker = w;
+        worker_state->run = spans[w].first;
+        worker_state->end_run = spans[w].end;
+        worker_state->finish = worker_state->held = UNKNOWN;
+        worker_state->drained = ints;
         ints += spec->slots;
-        walker->queues[0] = (Queue){requests, 0, 0, 1};
-        walker->queues[1] = (Queue){requests + 1, 0, 0, spec->slots};
+        worker_state->queues[0] = (Queue){requests, 0, 0, 1};
+        worker_state->queues[1] = (Queue){requests + 1, 0, 0, spec->slots};
         requests += 1 + spec->slots;
     }
-    for (i64 number = 0; number < launch->lines; number++) {
-        Line *line = launch->line + number;
-        line->kind = number % KINDS;
-        line->port = spec->ports > 1 ? line->kind : 0;
-        line->worker = number / KINDS;
-        line->step = spec->per_core ? spec->cores : 1;
-        line->due.tick = FOREVER;
-        line->idle_at = (Heap){ints, spec->channels[line->kind]};
-        ints += spec->channels[line->kind];
-        line->flying.at = ints;
+    for (i64 number = 0; number < launch->pools; number++) {
+        PoolState *pool = launch->pool + number;
+        pool->kind = number % KINDS;
+        pool->port = spec->ports > 1 ? pool->kind : 0;
+        pool->worker = number / KINDS;
+        pool->step = spec->per_core ? spec->cores : 1;
+        pool->due.tick = FOREVER;
+        pool->idle_at = (Heap){ints, spec->channels[pool->kind]};
+        ints += spec->channels[pool->kind];
+        pool->flying.at = ints;
         ints += room.flying;
     }
     launch->kept = ints;
@@ -564,23 +596,23 @@ static i64 *add_i128(i64 *to, i128 value) {
 #define WORKER_FIGURES (2 + STALLS + KINDS * 6)
 
 static PyObject *figures(const Launch *launch) {
-    i64 size = launch->workers * WORKER_FIGURES + launch->lines + launch->spec->ports + 1;
+    i64 size = launch->workers * WORKER_FIGURES + launch->pools + launch->spec->ports + 1;
     PyObject *result = PyBytes_FromStringAndSize(NULL, size * (i64)sizeof(i64));
     i64 *to = result ? (i64 *)PyBytes_AsString(result) : NULL;
     if (!to) return NULL;
     for (i64 w = 0; w < launch->workers; w++) {
-        const Walker *walker = launch->walker + w;
-        *to++ = walker->start;
-        *to++ = walker->finish;
-        for (int why = 0; why < STALLS; why++) *to++ = walker->stalls[why];
+        const WorkerState *worker_state = launch->worker_state + w;
+        *to++ = worker_state->start;
+        *to++ = worker_state->finish;
+        for (int why = 0; why < STALLS; why++) *to++ = worker_state->stalls[why];
         for (int kind = 0; kind < KINDS; kind++) {
-            const Sums *sums = walker->sums + kind;
+            const Sums *sums = worker_state->sums + kind;
             *to++ = sums->transfers;
             to = add_i128(add_i128(to, sums->grants), sums->ends);
             *to++ = (i64)sums->weighted;
         }
     }
-    for (i64 number = 0; number < launch->lines; number++) *to++ = launch->line[number].peak;
+    for (i64 number = 0; number < launch->pools; number++) *to++ = launch->pool[number].peak;
     for (i64 port = 0; port < launch->spec->ports; port++) *to++ = launch->port_busy[port];
     *to = launch->jumped;
     return result;
@@ -590,7 +622,7 @@ static PyObject *figures(const Launch *launch) {
 static int run(Launch *launch) {
     int more = 1, interrupted = 0;
     for (i64 w = 0; w < launch->workers && w < launch->spec->cores; w++)
-        begin(launch, launch->walker + w, w * launch->spec->stagger);
+        begin(launch, launch->worker_state + w, w * launch->spec->stagger);
     while (more && !interrupted) {
         Py_BEGIN_ALLOW_THREADS
         more = go_on(launch);
@@ -605,15 +637,15 @@ static PyObject *count_all(Launch *launch, const Span *spans, i64 longest) {
     const Spec *spec = launch->spec;
     Room room = room_of(launch, longest);
     i64 channels = spec->channels[0] + spec->channels[1];
-    size_t ints = (size_t)(launch->workers * spec->slots + launch->lines / KINDS * channels +
-                           launch->lines * room.flying + 2 * room.state);
-    launch->walker = calloc((size_t)launch->workers, sizeof *launch->walker);
-    launch->kept_walkers = calloc((size_t)launch->workers, sizeof *launch->walker);
-    launch->line = calloc((size_t)launch->lines, sizeof *launch->line);
+    size_t ints = (size_t)(launch->workers * spec->slots + launch->pools / KINDS * channels +
+                           launch->pools * room.flying + 2 * room.state);
+    launch->worker_state = calloc((size_t)launch->workers, sizeof *launch->worker_state);
+    launch->kept_states = calloc((size_t)launch->workers, sizeof *launch->worker_state);
+    launch->pool = calloc((size_t)launch->pools, sizeof *launch->pool);
     i64 *numbers = calloc(ints, sizeof *numbers);
     Request *requests = calloc((size_t)(launch->workers * (1 + spec->slots)), sizeof *requests);
     PyObject *result = NULL;
-    if (!launch->walker || !launch->kept_walkers || !launch->line || !numbers || !requests) {
+    if (!launch->worker_state || !launch->kept_states || !launch->pool || !numbers || !requests) {
         PyErr_NoMemory();
     } else {
         set_up(launch, spans, room, numbers, requests);
@@ -624,9 +656,9 @@ static PyObject *count_all(Launch *launch, const Span *spans, i64 longest) {
                                        (Py_ssize_t)(launch->moments * (i64)sizeof *launch->trace));
         }
     }
-    free(launch->walker);
-    free(launch->kept_walkers);
-    free(launch->line);
+    free(launch->worker_state);
+    free(launch->kept_states);
+    free(launch->pool);
     free(numbers);
     free(requests);
     free(launch->trace);
@@ -644,7 +676,7 @@ static PyObject *count(PyObject *module, PyObject *args) {
     i64 longest = 0;
     for (Py_ssize_t i = 0; i < groups.len / (Py_ssize_t)sizeof(Group); i++)
         if (launch.groups[i].count > longest) longest = launch.groups[i].count;
-    launch.lines = KINDS * (launch.spec->per_core ? launch.spec->cores : 1);
+    launch.pools = KINDS * (launch.spec->per_core ? launch.spec->cores : 1);
     PyObject *result = count_all(&launch, spans.buf, longest);
     Py_buffer *all[] = {&spec, &costs, &groups, &bands, &order, &runs, &spans};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) PyBuffer_Release(all[i]);

@@ -29,7 +29,7 @@ BAND_FIELDS = 6
 def count_in_c(
     spec: DeviceSpec, program: LaunchProgram, *, tracing: bool = False, skips: bool = True
 ) -> Counted | None:
-    """All that is counted of a launch, as `period_skip.count_in_python` does; None where its ticks could leave 62 bits."""
+    """All that is counted of a launch, as `count_in_python` does; None where its ticks could leave 62 bits."""
     assert _exact is not None
     costs, groups, bands = _bands(program.bands)
     if not _fits(spec, program, costs, bands):

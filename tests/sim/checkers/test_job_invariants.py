@@ -41,7 +41,7 @@ def too_wide(ctx):
 
 
 def own_clock(ctx):
-    yield ctx._env.timeout(5)
+    yield ctx.wait_state.env.timeout(5)
 
 
 def backwards(ctx):

@@ -21,9 +21,9 @@ def hand_body(log):
 
     def body(ctx):
         def note(what):
-            log.append((what, int(ctx._env.now) - zero))
+            log.append((what, int(ctx.wait_state.env.now) - zero))
 
-        zero = int(ctx._env.now)
+        zero = int(ctx.wait_state.env.now)
         yield from ctx.gather([read(0, 0, 256)])
         note("gathered")
         yield from ctx.wait_slot(0)

@@ -12,7 +12,7 @@ from operator import mul
 import attrs
 import numpy as np
 
-from tessbed.firmware_models import binary32
+import tessbed.firmware_models.binary32 as binary32
 
 Strides = tuple[int, ...]
 Span = tuple[int, int]  # bytes of scratch, the end exclusive

@@ -15,7 +15,7 @@ from functools import cache
 
 import attrs
 
-from tessbed.kernels import binary32
+import tessbed.kernels.binary32 as binary32
 from tessbed.kernels.conversions import CONVERSIONS
 from tessbed.kernels.dtypes import DType
 from tessbed.kernels.errors import ContractError

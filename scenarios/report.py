@@ -6,7 +6,7 @@ import attrs
 
 from tessbed.runtime.scheduling.scheduler import NOTICES
 from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
-from tessbed.scenarios.text_table import aligned
+from tessbed.scenarios.output.text_table import aligned
 from tessbed.sim.spec.device_spec import to_mapping
 from tessbed.sim.stats import JobStats, Traffic
 

@@ -10,9 +10,9 @@ measured on silicon. The data's moves are real, their duration on this machine i
 
 from math import prod
 
-from tessbed.kernels import Plan
 from tessbed.kernels.a65.row_path import Channels, RowPath, Traversal
 from tessbed.kernels.conversions import look_up
+from tessbed.kernels.plan import Plan
 
 CALL_TICKS = 1500
 TILE_TICKS = 40

@@ -4,7 +4,7 @@ from functools import cache
 
 import attrs
 
-from tessbed.kernels.a65 import prepared as rows
+import tessbed.kernels.a65.prepared as rows
 from tessbed.kernels.operations import Operation
 from tessbed.kernels.ops.requests import AnyRequest, requests_of
 from tessbed.kernels.plan import Plan

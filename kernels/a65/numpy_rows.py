@@ -14,7 +14,7 @@ from typing import Protocol
 import attrs
 import numpy as np
 
-from tessbed.kernels.a65 import numpy_values
+import tessbed.kernels.a65.numpy_values as numpy_values
 from tessbed.kernels.a65.blocks import Block, Gap, blocks_of, gaps_of
 from tessbed.kernels.a65.fp_environment import default_environment
 from tessbed.kernels.conversions import look_up

@@ -9,7 +9,8 @@ from typing import Any
 
 import attrs
 
-from tessbed.kernels.a65 import native_rows, numpy_rows
+import tessbed.kernels.a65.native_rows as native_rows
+import tessbed.kernels.a65.numpy_rows as numpy_rows
 from tessbed.kernels.conversions import look_up
 from tessbed.kernels.errors import ContractError
 from tessbed.kernels.plan import Plan

@@ -4,8 +4,8 @@ from functools import cache
 
 import attrs
 
+import tessbed.kernels.ev74.fields as fields
 from tessbed.kernels.errors import ContractError, NotRepresentable
-from tessbed.kernels.ev74 import fields
 from tessbed.kernels.ev74.codec import Packet, pack_packet
 from tessbed.kernels.operations import Operation
 from tessbed.kernels.plan import Plan

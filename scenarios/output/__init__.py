@@ -1,1 +1,1 @@
-"""Files and folders that a command writes: complete or not at all, and no other file is changed."""
+"""What a command writes: tables as text, and files and folders, complete or not at all."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.measurement import Measurement, provenance
 from tessbed.scenarios.study.tick_attribution import attribute_ticks, utilisation
-from tessbed.scenarios.text_table import aligned
 
 SCHEMA_VERSION = 1
 BAR = 24

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from tessbed.scenarios.library import load
+from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.attribution_report import bar
 from tessbed.scenarios.study.measurement import Measurement, measure_scenario, provenance, whole
 from tessbed.scenarios.study.tick_attribution import Term, attribute_ticks
-from tessbed.scenarios.text_table import aligned
 
 ANY_INPUT = 'jobs.*.input={pattern="golden"}'
 """Ticks do not depend on data, so nobody needs to read a folder's input files."""

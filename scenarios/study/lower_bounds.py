@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 
 from tessbed.firmware_models.launch_summary import Outline, exact_program, outline
+from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.measurement import Measured, Measurement, provenance
-from tessbed.scenarios.text_table import aligned
 from tessbed.sim.exact.program import Cost, TimedBand, unrolled
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
 

@@ -10,9 +10,9 @@ from typing import Any
 import attrs
 
 from tessbed.scenarios.model import Scenario
+from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.measurement import Measurement, measure_scenario, on_device, provenance, whole
 from tessbed.scenarios.study.parameters import STEPS, Knob, knobs
-from tessbed.scenarios.text_table import aligned
 from tessbed.sim.errors import SpecError
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import attrs
 
 from tessbed.scenarios.model import Scenario
+from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.attribution_report import bar
 from tessbed.scenarios.study.lower_bounds import LowerBound, bounds
 from tessbed.scenarios.study.measurement import Measured, Measurement, measure_scenario, on_device, provenance
 from tessbed.scenarios.study.tick_attribution import attribute_ticks, utilisation
-from tessbed.scenarios.text_table import aligned
 
 SPARKS = "▁▂▃▄▅▆▇█"
 BUSY = 0.9

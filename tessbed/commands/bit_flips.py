@@ -12,7 +12,7 @@ from tessbed.commands.options import echo_verdict
 from tessbed.commands.packet_files import device_jobs
 from tessbed.commands.streams import echo_json
 from tessbed.scenarios.model import Scenario, ScenarioJob
-from tessbed.scenarios.text_table import aligned
+from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.verification.bit_flips import (
     BITS,
     Bit,

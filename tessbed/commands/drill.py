@@ -12,8 +12,8 @@ from tessbed.commands.streams import echo, echo_json
 from tessbed.commands.types import DRILL
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError, nearest
 from tessbed.scenarios.format.texts import is_text, read_text
+from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.shipped import drills
-from tessbed.scenarios.text_table import aligned
 
 HELP = """Reproduce a failure from the field and read its diagnosis. Without DRILL, list the failure cases that ship.
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from tessbed.commands import drill
 from tessbed.commands.options import command as verb
 from tessbed.commands.options import json_option, print_result
+from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.shipped import catalogue
-from tessbed.scenarios.text_table import aligned
 
 if TYPE_CHECKING:
     from tessbed.scenarios.model import Scenario

@@ -67,7 +67,7 @@ def command(
 def _foretell(scenario: "Scenario", *, trace: bool, quiet: bool) -> None:
     """Say what may be a slip, and what will take long. Raises MemoryError for a trace that does not fit into memory."""
     from tessbed.scenarios.forecast import check_trace, forecasts
-    from tessbed.scenarios.notices import notices
+    from tessbed.scenarios.format.notices import notices
 
     for text in notices(scenario):
         say(f"note: {text}", quiet=quiet)

@@ -51,8 +51,8 @@ def command(files: tuple[str, ...], settings: tuple[str, ...], schema: bool, for
 
 def _checked(files: tuple[str, ...], settings: tuple[str, ...]) -> tuple[list[dict[str, object]], list[Problem]]:
     """The sound files, and the errors of the others."""
+    from tessbed.scenarios.format.notices import notices
     from tessbed.scenarios.library import load
-    from tessbed.scenarios.notices import notices
 
     sound, problems = [], list[Problem]()
     for file in files:

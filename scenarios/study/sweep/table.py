@@ -10,10 +10,10 @@ from typing import Any
 
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.output.files import replacing, unusable
+from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.sweep.point import Row
 from tessbed.scenarios.study.sweep.space import Setting, Space, plain
 from tessbed.scenarios.study.worker_scaling import spark
-from tessbed.scenarios.text_table import aligned
 
 SHOWN = 20
 REASONS = 3

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 
 from tessbed.kernels import MlaCBlocked
-from tessbed.scenarios.text_table import aligned
+from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.verification.explore import token
 from tessbed.scenarios.verification.explore.bench import ExplorationCase
 from tessbed.scenarios.verification.explore.exploration import Exploration

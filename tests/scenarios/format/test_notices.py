@@ -3,7 +3,7 @@
 import pytest
 
 from tessbed.scenarios import library
-from tessbed.scenarios.notices import notices
+from tessbed.scenarios.format.notices import notices
 
 AXES = ["jobs.0.shape=[4, 4, 16]", "jobs.0.tiled.axes=[-1, 0, 1, 2]"]
 

@@ -1,5 +1,7 @@
 """Packets of version 1.1: they carry the parameters of a conversion, and what no such packet may hold is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -125,3 +127,14 @@ def test_a_scale_is_its_nearest_binary32_word(scale: float, word: int) -> None:
         requests.request(tiled_spec(geometry), linear_spec(geometry), requests.Params(scale=scale, zero_point=0))
     )
     assert dict(plan.parameters)["scale"] == word
+
+
+@pytest.mark.parametrize(("pad16", "fill"), [(True, 0x85), (False, 0)])
+def test_padded_channels_hold_the_zero_point(pad16: bool, fill: int) -> None:
+    """Where no padding is given: an encoded zero, in packets too; nothing where no channel is padded."""
+    geometry = replace(CASES["quanttess"], pad16=pad16)
+    requests = requests_of(OPERATIONS["quanttess"])
+    plan = requests.check_inference(
+        requests.request(tiled_spec(geometry), linear_spec(geometry), requests.Params(scale=2.0, zero_point=-123))
+    )
+    assert plan.channel_fill == decode(encode_plan(plan).raw)["channel_fill"] == fill

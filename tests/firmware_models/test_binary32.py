@@ -1,4 +1,4 @@
-"""The vision processor's arithmetic against the literal oracle of values: every class of word, code, scale and rounding."""
+"""The vision processor's arithmetic against the literal oracle of values: all kinds of words, codes and scales."""
 
 from random import Random
 

@@ -16,8 +16,9 @@ pytestmark = pytest.mark.skipif(bool(native_rows.missing), reason="needs the nat
 SHAPE = (2, 5, 7)
 CONVERSION, PACKS, CBLOCKED, TILED_WIDTH, WIDTH, OUTER = 0, 1, 2, 3, 4, 6
 C_PARTS, C_STRIDE, TILED_BYTES, LINEAR_BYTES = 7, 11, 15, 16
-COUNT, EXTENT, OFFSET, STEP = 17, 21, 25, 26
-LINEAR_OFFSET, STORED, SPAN = 30, 35, 36
+SCALE, ZERO_POINT, ROUNDING = 17, 18, 19
+COUNT, EXTENT, OFFSET, STEP = 20, 24, 28, 29
+LINEAR_OFFSET, STORED, SPAN = 33, 38, 39
 
 
 def request(*strides: int) -> detess.Request:
@@ -40,11 +41,14 @@ def program(changes: dict[int, int] | None = None) -> bytes:
 
 
 FLAWS = {
-    "unknown conversion": ({CONVERSION: 5}, "conversion is unknown"),
+    "unknown conversion": ({CONVERSION: 8}, "conversion is unknown"),
     "no conversion": ({CONVERSION: 0}, "conversion is unknown"),
     "a conversion of the other direction": ({CONVERSION: 2}, "no operation"),
     "a conversion of other widths": ({CONVERSION: 4}, "no operation"),
     "a wider output than its conversion makes": ({WIDTH: 4}, "no operation"),
+    "a scale that its conversion has not": ({SCALE: 1}, "its scale"),
+    "a zero point that its conversion has not": ({ZERO_POINT: 1}, "its zero point"),
+    "a rounding mode that its conversion has not": ({ROUNDING: 1}, "its rounding mode"),
     "direction": ({PACKS: 2}, "no operation"),
     "packed blocks": ({PACKS: 1, CBLOCKED: 1}, "no operation"),
     "tiled width": ({TILED_WIDTH: 4}, "no operation"),

@@ -16,6 +16,7 @@ from tests.golden.by_hand import BY_HAND, ByHand
 from tests.golden.corners import CORNERS
 from tests.golden.realworld import REALWORLD, Recorded
 from tests.oracle import PREFILL, Geometry
+from tests.value_oracle import ROUNDINGS
 
 RANDOM = random_geometries(432, seed=77)
 SMALL = [geometry for geometry in RANDOM if 2 <= literal.output_bytes(geometry) <= 300]
@@ -24,7 +25,10 @@ BY_NAME = {case.name: case for case in BY_HAND}
 
 def case_of(geometry: Geometry) -> OracleCase:
     """The same plain values."""
-    return OracleCase(**asdict(geometry))
+    fields = asdict(geometry)
+    scale, zero_point, rounding = (fields.pop(name) for name in ("scale_bits", "zero_point", "rounding"))
+    parameters = (("scale", scale), ("zero_point", zero_point), ("rounding", ROUNDINGS.index(rounding)))
+    return OracleCase(**fields, parameters=parameters)
 
 
 def source_of(geometry: Geometry) -> bytes:

@@ -11,24 +11,27 @@ import pytest
 from tessbed.scenarios.oracle import claims, comparison
 from tessbed.scenarios.oracle.comparison import OracleCase
 from tests import oracle as literal
-from tests.geometries import name_of, random_geometries
+from tests.geometries import FAMILY, name_of, random_geometries
 from tests.golden.by_hand import BY_HAND, ByHand
 from tests.golden.corners import CORNERS
 from tests.golden.realworld import REALWORLD, Recorded
 from tests.oracle import PREFILL, Geometry
 from tests.value_oracle import ROUNDINGS
 
-RANDOM = random_geometries(432, seed=77)
+RANDOM = [*random_geometries(432, 77), *random_geometries(48, 77, FAMILY)]
 SMALL = [geometry for geometry in RANDOM if 2 <= literal.output_bytes(geometry) <= 300]
 BY_NAME = {case.name: case for case in BY_HAND}
 
 
 def case_of(geometry: Geometry) -> OracleCase:
     """The same plain values."""
-    fields = asdict(geometry)
-    scale, zero_point, rounding = (fields.pop(name) for name in ("scale_bits", "zero_point", "rounding"))
-    parameters = (("scale", scale), ("zero_point", zero_point), ("rounding", ROUNDINGS.index(rounding)))
-    return OracleCase(**fields, parameters=parameters)
+    given = asdict(geometry)
+    numbers = {
+        "scale": given.pop("scale_bits"),
+        "zero_point": given.pop("zero_point") & 0xFF,
+        "rounding": ROUNDINGS.index(given.pop("rounding")),
+    }
+    return OracleCase(**given, parameters=tuple(numbers.items()))
 
 
 def source_of(geometry: Geometry) -> bytes:

@@ -31,7 +31,7 @@ def test_no_stdout() -> None:
 
 
 def test_interrupt(tmp_path: Path) -> None:
-    """Ctrl-C in the middle of a run ends it with 130 and one word."""
+    """Ctrl-C in the middle of a run ends it with 130; its last line is one word."""
     file = tmp_path / "long.toml"
     job = HEAD.partition("[[jobs]]")[2].replace("[4, 6, 8]", "[1024, 1024, 64]")
     file.write_text('name = "long"\n' + "".join("[[jobs]]" + job.replace('"head"', f'"{i}"') for i in range(9)))
@@ -44,7 +44,7 @@ def test_interrupt(tmp_path: Path) -> None:
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+    assert (process.returncode, out, err.splitlines()[-1]) == (130, "", "interrupted")
 
 
 def _on_a_terminal(file: Path, **environment: str) -> bytes:
@@ -65,12 +65,11 @@ def _on_a_terminal(file: Path, **environment: str) -> bytes:
 
 
 def test_colour(tmp_path: Path) -> None:
-    """A terminal gets a coloured verdict and a progress bar, and NO_COLOR takes the colour away."""
+    """A terminal gets a coloured verdict, and NO_COLOR takes the colour away."""
     file = tmp_path / "head.toml"
     file.write_text(HEAD)
     seen = _on_a_terminal(file, TERM="xterm")
     assert b"\x1b[32m" in seen
-    assert b"head on ev74" in seen
     assert b"\x1b[32m" not in _on_a_terminal(file, TERM="xterm", NO_COLOR="1")
     piped = subprocess.run([*TESSBED, "run", str(file)], capture_output=True, check=True)
     assert b"\x1b" not in piped.stdout + piped.stderr

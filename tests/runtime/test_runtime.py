@@ -139,7 +139,7 @@ def test_a_closed_buffer_is_not_submitted(runtime: Runtime) -> None:
     [
         (Composition(ops=("tess",)), "operation: the job needs detess, the image holds tess"),
         (Composition(dtypes=("int8",)), "dtype: the job needs bf16, the image holds int8"),
-        (Composition(packet_versions=((0, 9),)), "packet version: the job needs 1.0, the image holds 0.9"),
+        (Composition(packet_versions=((0, 9),)), "of packet version 1.0, the image holds packet version 0.9"),
     ],
     ids=["op", "dtype", "version"],
 )

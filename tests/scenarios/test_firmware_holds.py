@@ -74,7 +74,7 @@ MISTAKES = {
     ),
     "no operation": ('{ dtype = "int8" }', "", r"holds\[0\]\.op: missing"),
     "an unknown operation": ('{ op = "tes" }', "", r"holds\[0\]\.op: got .*did you mean tess"),
-    "both ways at once": ('{ op = "tess" }', 'ops = ["tess"]', r"firmware\.ops: got holds too, wanted one of them"),
+    "both ways at once": ('{ op = "tess" }', 'ops = ["tess"]', r"firmware\.ops: got holds as well, wanted one of them"),
 }  # fmt: skip
 
 

@@ -107,7 +107,7 @@ def test_what_comes_after_a_failed_job_is_cancelled() -> None:
         runtime.wait(first)
     with pytest.raises(JobCancelled, match=r"it depends on job 'one' \(cookie 1\), which ended dma_error"):
         runtime.wait(second)
-    with pytest.raises(JobCancelled, match="after job 'two'"):
+    with pytest.raises(JobCancelled, match="depends on job 'two'"):
         runtime.wait(third)
 
 

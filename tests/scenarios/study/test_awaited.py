@@ -23,7 +23,7 @@ from tests.sim.rig import HAND, build, read
 def test_terms_by_reason_are_the_stalls_of_a_lone_worker(slots) -> None:
     """With one worker, what an account gives to each reason is what that worker has counted of it, whatever it is."""
     base, seen = studied(compose(parse_toml(SMALL, "f"), None)), set()
-    for geometry in random_geometries(40, 5):
+    for geometry in random_geometries(160, 5):
         if 0 in geometry.shape:
             continue
         job = attrs.evolve(base.jobs[0], plan=plan_of(request_of(geometry)), workers=None)

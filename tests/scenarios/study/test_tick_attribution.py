@@ -164,5 +164,5 @@ def test_engines_that_part_give_no_ticks(monkeypatch) -> None:
 def test_lines_for_people_say_what_they_are() -> None:
     """An account is marked as one, and its makespan line closes the sum."""
     lines = list(attribution_report.lines(attribution_report.document(measure_scenario(load("chroma", EV74))), top=3))
-    assert "an account of this run, not a prediction" in lines[0]
+    assert "an attribution of this run, not a prediction" in lines[0]
     assert any(line.startswith("makespan") and "100.0 %" in line for line in lines)

@@ -122,7 +122,7 @@ def test_a_failure_of_ours_is_no_usage_error(
     with pytest.raises(SystemExit) as ended:
         main(["soak", "soak", "--jobs", "3"])
     assert ended.value.code == 70
-    assert "no verdict" in capsys.readouterr().err
+    assert "not a verdict" in capsys.readouterr().err
 
 
 @pytest.mark.long

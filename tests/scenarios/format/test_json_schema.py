@@ -12,7 +12,7 @@ from tessbed.scenarios.library import catalogue
 from tests.scenarios.texts import SMALL
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "scenario.schema.json"
-TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int}
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
 KNOWN = {
     "$schema", "title", "description", "default", "type", "properties", "required", "additionalProperties", "items",
     "enum", "minimum", "maximum", "minItems", "maxItems", "minLength", "pattern",
@@ -23,7 +23,9 @@ def complaints(value: Any, rule: dict[str, Any], path: str = "") -> list[str]:
     """Where `value` breaks `rule`: the part of JSON Schema that ours uses."""
     assert set(rule) <= KNOWN
     kind = rule.get("type")
-    if kind and not (isinstance(value, TYPES[kind]) and not (kind == "integer" and isinstance(value, bool))):
+    if kind and not (
+        isinstance(value, TYPES[kind]) and not (kind in ("integer", "number") and isinstance(value, bool))
+    ):
         return [path]
     broken = "enum" in rule and value not in rule["enum"]
     if isinstance(value, str):

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, print_result, quiet_option, scenario_arguments
+from tessbed.commands.options import json_option, new_command, print_result, quiet_option, scenario_arguments
 from tessbed.commands.study import engine_option, plot_option, print_provenance
 from tessbed.commands.types import Number
 
@@ -13,7 +12,7 @@ HELP = """Print the makespan of each EV74 job of SCENARIO for every worker count
 workers near the lower bound, and why each flat, falling or rising stretch is so."""
 
 
-@verb("advise", HELP)
+@new_command("advise", HELP)
 @scenario_arguments
 @click.option("--max-workers", type=Number(1, 64), default=16, show_default=True, help="The largest count.")
 @click.option(

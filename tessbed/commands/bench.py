@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, quiet_option, say
+from tessbed.commands.options import json_option, new_command, quiet_option, say
 from tessbed.commands.streams import echo_json, echo_text
 from tessbed.commands.study import plot_option
 from tessbed.commands.types import Number
@@ -23,7 +22,7 @@ so other load on the machine affects all of them alike. TESSBED_ROWS=numpy or =n
 Measurements only: the host's processor is not an A65. Exit code: 0 measured, 2 invalid input."""
 
 
-@verb("bench", HELP)
+@new_command("bench", HELP)
 @click.option("--match", default="", metavar="TEXT", help="Only cases whose name contains TEXT.")
 @click.option("--rounds", type=Number(1), default=15, show_default=True, metavar="N", help="Rounds per case.")
 @plot_option

@@ -1,7 +1,6 @@
 """`tessbed bound`: how fast a job could possibly be, and what limits it."""
 
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, print_result, quiet_option, scenario_arguments
+from tessbed.commands.options import json_option, new_command, print_result, quiet_option, scenario_arguments
 from tessbed.commands.study import engine_option, print_provenance
 
 HELP = """Print lower bounds of the device ticks of each EV74 job of SCENARIO, the binding one, and the gap to it.
@@ -9,7 +8,7 @@ HELP = """Print lower bounds of the device ticks of each EV74 job of SCENARIO, t
 Each bound is certified: it holds for the bands that the firmware plans, whatever the order of transfers."""
 
 
-@verb("bound", HELP)
+@new_command("bound", HELP)
 @scenario_arguments
 @engine_option
 @json_option

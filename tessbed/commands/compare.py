@@ -2,8 +2,7 @@
 
 import click
 
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, print_result, quiet_option, say, settings_option
+from tessbed.commands.options import json_option, new_command, print_result, quiet_option, say, settings_option
 from tessbed.commands.study import engine_option, print_provenance
 from tessbed.commands.types import SCENARIO, Number
 
@@ -11,7 +10,7 @@ HELP = """Compare RUN1 with RUN2, each a run folder (`tessbed run -o`) or a scen
 the EV74 jobs make the difference. They sum to it. --set applies to both, --set2 to RUN2 alone."""
 
 
-@verb("compare", HELP)
+@new_command("compare", HELP)
 @click.argument("run1", type=SCENARIO)
 @click.argument("run2", type=SCENARIO)
 @settings_option("Override a key of both.")

@@ -2,7 +2,7 @@
 
 import click
 
-from tessbed.commands.options import command as verb
+from tessbed.commands.options import new_command
 from tessbed.commands.streams import echo_file
 from tessbed.commands.types import OneOf
 
@@ -14,7 +14,7 @@ zsh:  eval "$(tessbed completion zsh)"       in ~/.zshrc, after compinit
 fish: tessbed completion fish | source       in ~/.config/fish/config.fish"""
 
 
-@verb("completion", HELP)
+@new_command("completion", HELP)
 @click.argument("shell", metavar="SHELL", type=OneOf(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """The script on stdout."""

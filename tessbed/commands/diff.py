@@ -3,14 +3,13 @@
 import click
 
 from tessbed.commands.exits import FAILED, OK
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, quiet_option, say
+from tessbed.commands.options import json_option, new_command, quiet_option, say
 from tessbed.commands.packet_files import read_packets
 from tessbed.commands.streams import echo_json, echo_text
 from tessbed.commands.types import PACKET
 
 
-@verb("diff", "Compare packets A and B field by field. Exit code: 0 equal, 1 different, 2 unreadable.")
+@new_command("diff", "Compare packets A and B field by field. Exit code: 0 equal, 1 different, 2 unreadable.")
 @click.argument("left", metavar="A", type=PACKET)
 @click.argument("right", metavar="B", type=PACKET)
 @json_option

@@ -3,8 +3,7 @@
 import click
 
 from tessbed.commands.diagnostics import PartlyInvalid
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option
+from tessbed.commands.options import json_option, new_command
 from tessbed.commands.packet_files import fault, readable
 from tessbed.commands.streams import echo, echo_json
 from tessbed.commands.types import PACKET
@@ -14,7 +13,7 @@ HELP = """Show PACKET files (- for standard input) field by field: offset, bytes
 Shows invalid packets too, with the fault and a ! at each row in error. `tessbed verify` judges."""
 
 
-@verb("disasm", HELP)
+@new_command("disasm", HELP)
 @click.argument("packets", metavar="PACKET...", nargs=-1, required=True, type=PACKET)
 @json_option
 def command(packets: tuple[str, ...], as_json: bool) -> None:

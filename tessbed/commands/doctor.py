@@ -8,8 +8,7 @@ import sys
 from typing import Any
 
 from tessbed import __version__
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, print_result
+from tessbed.commands.options import json_option, new_command, print_result
 
 NEEDED = ("numpy", "simpy", "attrs", "click", "tree-sitter", "tree-sitter-toml")
 EXTRAS = {  # module: (the extra that brings it, what it is for)
@@ -25,7 +24,7 @@ HELP = """Report which rows the A65 executor uses, which form the exact engine h
 Exit code: 0; 2 where TESSBED_ROWS or TESSBED_EXACT asks for something that is not installed."""
 
 
-@verb("doctor", HELP)
+@new_command("doctor", HELP)
 @json_option
 def command(as_json: bool) -> None:
     """The findings on stdout."""

@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 
 from tessbed.commands.exits import FAILED, OK
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, print_result
+from tessbed.commands.options import json_option, new_command, print_result
 from tessbed.commands.streams import echo, echo_json
 from tessbed.commands.types import DRILL
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError, nearest
@@ -22,7 +21,7 @@ DRILL is a name from that list, or a TOML file of your own (docs/drills.md).
 Exit code: 0 every step went as the failure case says, 1 not, 2 invalid input."""
 
 
-@verb("drill", HELP)
+@new_command("drill", HELP)
 @click.argument("drill", required=False, type=DRILL)
 @json_option
 def command(drill: str | None, as_json: bool) -> int:

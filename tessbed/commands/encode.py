@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, print_result, scenario_arguments
+from tessbed.commands.options import json_option, new_command, print_result, scenario_arguments
 from tessbed.commands.packet_files import device_jobs, file_stem, job_packet, read_packet
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ HELP = """Write one relocatable packet (.bin) for each EV74 job of SCENARIO, and
 Prints the paths of the packets. Addresses are zero: nothing has been bound or run."""
 
 
-@verb("encode", HELP)
+@new_command("encode", HELP)
 @scenario_arguments
 @click.option(
     "-o",

@@ -129,8 +129,8 @@ def code_of(error: Exception) -> int | None:
 
 def command_of(arguments: list[str]) -> str:
     """The command as messages call it."""
-    verb = next((word for word in arguments[:1] if word in group.VERBS), "")
-    return f"{group.PROGRAM} {verb}".rstrip()
+    name = next((word for word in arguments[:1] if word in group.COMMANDS), "")
+    return f"{group.PROGRAM} {name}".rstrip()
 
 
 def form_of(arguments: list[str]) -> str:

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, print_result, quiet_option, scenario_arguments
+from tessbed.commands.options import json_option, new_command, print_result, quiet_option, scenario_arguments
 from tessbed.commands.study import engine_option, plot_option, print_provenance
 from tessbed.commands.types import Number
 
@@ -14,7 +13,7 @@ HELP = """Report where every tick of each EV74 job of SCENARIO went: the resourc
 The ticks sum exactly to the makespan. This attributes the ticks of this run; it predicts no other."""
 
 
-@verb("explain", HELP)
+@new_command("explain", HELP)
 @scenario_arguments
 @click.option("--top", type=Number(1), default=12, show_default=True, help="Number of terms to show per job.")
 @engine_option

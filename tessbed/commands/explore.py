@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tessbed.commands.exits import FAILED, HAZARD, OK
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import echo_verdict, json_option, optional_scenario_arguments, quiet_option
+from tessbed.commands.options import echo_verdict, json_option, new_command, optional_scenario_arguments, quiet_option
 from tessbed.commands.streams import echo_json
 from tessbed.commands.types import Number
 from tessbed.scenarios.format.option_values import FEW_TRANSFERS
@@ -28,7 +27,7 @@ Exit code: 0 right in every order, 1 wrong in every order, 2 invalid input, 4 a 
 itself failed."""
 
 
-@verb("explore", HELP)
+@new_command("explore", HELP)
 @optional_scenario_arguments
 @click.option("--orders", type=Number(1), default=200, show_default=True, metavar="N", help="Orders per job.")
 @click.option("--replay", "token_text", metavar="TOKEN", help="Run only the order of a token.")

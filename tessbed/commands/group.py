@@ -1,9 +1,9 @@
 """The group of all commands: one table; a command's module is imported when it runs, completes, or prints its help.
 
-`tessbed --version`, `tessbed --help` and the completion of verbs need nothing but this table and Click. To add a verb:
-a module in `tessbed/commands` with a click command named `command`, and one line here. Such a module imports what it
-needs to read a command line; what runs it is imported by the command itself, so that completion, help and errors are
-quick.
+`tessbed --version`, `tessbed --help` and the completion of commands need nothing but this table and Click.
+To add a command: a module in `tessbed/commands` with a click command named `command`, and one line here. Such a module
+imports what it needs to read a command line; what runs it is imported by the command itself, so that completion, help
+and errors are quick.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from tessbed.sim.spelling import nearest_name
 
 PROGRAM = "tessbed"
 # command: what it does; its module in tessbed.commands has its name
-VERBS = {
+COMMANDS = {
     "run": "run a scenario on its backends and check every byte",
     "list": "list the scenarios and failure cases that ship with tessbed",
     "show": "show what a scenario asks for, and what it resolves to",
@@ -46,16 +46,16 @@ ABOUT = "Tessbed simulates the tile re-layout kernels of an edge-AI chip: exact 
 START = "Start with: tessbed list"
 
 
-class Verbs(click.Group):
+class CommandGroup(click.Group):
     """The group: names and one-line descriptions come from the table, commands from their modules."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands, in the order of the table."""
-        return list(VERBS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The Click command of that name; imports its module."""
-        return import_module(f"tessbed.commands.{cmd_name}").command if cmd_name in VERBS else None
+        return import_module(f"tessbed.commands.{cmd_name}").command if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -74,19 +74,19 @@ class Verbs(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table, as the help shows it; no module is imported."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+            formatter.write_dl(list(COMMANDS.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """The commands and options that begin so; no module is imported."""
         from click.shell_completion import CompletionItem
 
-        verbs = [CompletionItem(verb, help=what) for verb, what in VERBS.items() if verb.startswith(incomplete)]
-        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
+        names = [CompletionItem(name, help=what) for name, what in COMMANDS.items() if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 def unknown_verb(name: str) -> str:
     """The message for a command that there is not."""
-    near = nearest_name(name, VERBS)
+    near = nearest_name(name, COMMANDS)
     return f'got the command "{name}", wanted one that `tessbed --help` lists' + (
         f"; did you mean {near}?" if near else ""
     )
@@ -98,7 +98,7 @@ def _version(context: click.Context, parameter: click.Parameter, asked: bool) ->
         context.exit()
 
 
-group = Verbs(
+group = CommandGroup(
     PROGRAM,
     help=ABOUT,
     epilog=START,

@@ -1,8 +1,8 @@
 """Interrupts: Ctrl-C ends tessbed with exit code 130 and one word, whatever it is about to do.
 
 Before and after a command's own work (imports, the end of the process) there is nothing to clean up, and a
-KeyboardInterrupt there would end in a traceback from the middle of an import: the process leaves at once. While a verb
-works, Python's KeyboardInterrupt lets it put its things in order.
+KeyboardInterrupt there would end in a traceback from the middle of an import: the process leaves at once.
+While a command works, Python's KeyboardInterrupt lets it put its things in order.
 """
 
 import os

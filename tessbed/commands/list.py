@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tessbed.commands import drill
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, print_result
+from tessbed.commands.options import json_option, new_command, print_result
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.shipped import catalogue
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 HELP = "List what ships with tessbed: scenarios, for `tessbed run NAME`, and failure cases, for `tessbed drill NAME`."
 
 
-@verb("list", HELP)
+@new_command("list", HELP)
 @json_option
 def command(as_json: bool) -> None:
     """The catalogue and the failure cases on stdout."""

@@ -7,7 +7,7 @@ import click
 
 from tessbed import __version__
 from tessbed.commands import group
-from tessbed.commands.options import command as verb
+from tessbed.commands.options import new_command
 from tessbed.commands.streams import echo_file
 
 HELP = """Print the manual page of tessbed, as roff: `tessbed man | man -l -` shows it.
@@ -32,7 +32,7 @@ VARIABLES = {
 }
 
 
-@verb("man", HELP)
+@new_command("man", HELP)
 def command() -> None:
     """The page on stdout."""
     echo_file(page())
@@ -52,7 +52,7 @@ def page() -> str:
         "A SCENARIO is a TOML file, - for standard input, or a name that \\fBtessbed list\\fR shows.",
         ".SH COMMANDS",
     ]
-    for name in group.VERBS:
+    for name in group.COMMANDS:
         lines += _verb(name)
     lines += [".SH EXIT STATUS", *_list({str(code): meaning for code, meaning in EXITS.items()})]
     lines += [".SH ENVIRONMENT", *_list(VARIABLES)]

@@ -9,13 +9,13 @@ from tessbed.commands import interrupts
 from tessbed.commands.streams import colour, echo, echo_json
 from tessbed.commands.types import SCENARIO, SETTING, Number
 
-__all__ = ["colour", "command", "echo_verdict", "json_option", "print_result", "quiet_option", "say"]
+__all__ = ["colour", "echo_verdict", "json_option", "new_command", "print_result", "quiet_option", "say"]
 
 Decorated = Callable[..., Any]
 MAX_SEED = 2**64 - 1
 
 
-class Verb(click.Command):
+class Command(click.Command):
     """A Click command: Ctrl-C interrupts its work, and lets it put its things in order."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -27,10 +27,10 @@ class Verb(click.Command):
             restore()
 
 
-def command(name: str, help_text: str) -> Callable[[Decorated], click.Command]:
+def new_command(name: str, help_text: str) -> Callable[[Decorated], click.Command]:
     """A Click command, with -h beside --help."""
     settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-    return click.command(name, cls=Verb, help=help_text, context_settings=settings)
+    return click.command(name, cls=Command, help=help_text, context_settings=settings)
 
 
 def settings_option(help_text: str, *names: str) -> Callable[[Decorated], Decorated]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import echo_verdict, json_option, quiet_option, say, scenario_arguments
+from tessbed.commands.options import echo_verdict, json_option, new_command, quiet_option, say, scenario_arguments
 from tessbed.commands.streams import echo_json
 from tessbed.commands.types import OneOf
 from tessbed.scenarios.format.option_values import ENGINES
@@ -22,7 +21,7 @@ HELP = """Run SCENARIO (a file, or a name that `tessbed list` shows) and check e
 Exit code: 0 ok, 1 a check failed, 2 invalid input, 3 a device fault or hang, 4 a hazard or lifetime violation."""
 
 
-@verb("run", HELP)
+@new_command("run", HELP)
 @scenario_arguments
 @click.option("-o", "--output", metavar="DIR", type=click.Path(path_type=Path), help="Write the run folder.")
 @click.option(

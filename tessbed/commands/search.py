@@ -5,8 +5,7 @@ from pathlib import Path
 import click
 
 from tessbed.commands.exits import FAILED, OK, failed_ourselves
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, print_result, quiet_option, say, settings_option
+from tessbed.commands.options import json_option, new_command, print_result, quiet_option, say, settings_option
 from tessbed.commands.study import (
     check_outputs,
     db_option,
@@ -29,7 +28,7 @@ once: results are kept in a database by its hash, and shared with sweeps.
 Exit code: 0 ok, 1 no configuration has a result, 2 invalid input."""
 
 
-@verb("search", HELP)
+@new_command("search", HELP)
 @click.argument("file", metavar="SCENARIO", type=SCENARIO)
 @click.option(
     "--over", "varied", type=VARIED, multiple=True, required=True, metavar="KEY=VALUES", help="A key and its values."

@@ -2,13 +2,12 @@
 
 import click
 
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, scenario_arguments
+from tessbed.commands.options import json_option, new_command, scenario_arguments
 from tessbed.commands.streams import echo, echo_file, echo_json
 from tessbed.scenarios.format.texts import find, read_text
 
 
-@verb("show", "Describe SCENARIO. With --toml or --json: every key, with all defaults spelled out.")
+@new_command("show", "Describe SCENARIO. With --toml or --json: every key, with all defaults spelled out.")
 @scenario_arguments
 @click.option("--toml", "as_toml", is_flag=True, help="Print a complete scenario file.")
 @click.option("--source", is_flag=True, help="Print the file as it was written, comments and all.")

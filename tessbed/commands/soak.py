@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tessbed.commands.exits import FAILED, OK
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import echo_verdict, json_option, quiet_option, say, scenario_arguments
+from tessbed.commands.options import echo_verdict, json_option, new_command, quiet_option, say, scenario_arguments
 from tessbed.commands.streams import echo_json
 from tessbed.commands.types import Number, OneOf
 from tessbed.scenarios.verification.soak.fault_profiles import PROFILES
@@ -26,7 +25,7 @@ reported done must be correct. The same seed gives the same report.
 Exit code: 0 all balanced, 1 something lost, leaked or wrong, 2 invalid input."""
 
 
-@verb("soak", HELP)
+@new_command("soak", HELP)
 @scenario_arguments
 @click.option("--jobs", type=Number(1), default=1000, show_default=True, metavar="N", help="Number of jobs.")
 @click.option(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tessbed.commands.exits import FAILED, OK, failed_ourselves
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, print_result, quiet_option, say, settings_option
+from tessbed.commands.options import json_option, new_command, print_result, quiet_option, say, settings_option
 from tessbed.commands.study import (
     check_outputs,
     db_option,
@@ -34,7 +33,7 @@ by a hash of the resolved configuration; the same command resumes where an inter
 Exit code: 0 ok, 1 no point has a result, 2 invalid input."""
 
 
-@verb("sweep", HELP)
+@new_command("sweep", HELP)
 @click.argument("file", metavar="SCENARIO", type=SCENARIO)
 @click.option(
     "--vary", "varied", type=VARIED, multiple=True, required=True, metavar="KEY=VALUES", help="A key and its values."

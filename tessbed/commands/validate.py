@@ -3,8 +3,7 @@
 import click
 
 from tessbed.commands.diagnostics import PartlyInvalid, sarif
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, say, settings_option
+from tessbed.commands.options import json_option, new_command, say, settings_option
 from tessbed.commands.streams import echo, echo_file, echo_json
 from tessbed.commands.types import SCENARIO, OneOf
 from tessbed.scenarios.format.diagnostics import Problem, ScenarioError
@@ -15,7 +14,7 @@ With --format json or sarif the errors are also printed as a document on stdout.
 the lines."""
 
 
-@verb("validate", HELP)
+@new_command("validate", HELP)
 @click.argument("files", metavar="SCENARIO...", nargs=-1, type=SCENARIO)
 @settings_option("Override a key in every file.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files, for editors.")

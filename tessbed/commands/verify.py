@@ -9,8 +9,7 @@ import click
 
 from tessbed.commands.diagnostics import PartlyInvalid
 from tessbed.commands.exits import FAILED, OK
-from tessbed.commands.options import MAX_SEED, json_option, quiet_option, settings_option
-from tessbed.commands.options import command as verb
+from tessbed.commands.options import MAX_SEED, json_option, new_command, quiet_option, settings_option
 from tessbed.commands.packet_files import STDIN, device_jobs, fault, job_packet, read_packet
 from tessbed.commands.streams import echo, echo_json
 from tessbed.commands.types import SCENARIO, Number
@@ -26,7 +25,7 @@ is and once corrected, and the device shows what each bit is for (bit-flip cover
 Exit code: 0 valid, or every bit explained; 1 invalid or unexplained; 2 unreadable."""
 
 
-@verb("verify", HELP)
+@new_command("verify", HELP)
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True, type=SCENARIO)
 @click.option("--census", is_flag=True, help="Flip every bit and report what each is for.")
 @settings_option("Override a key of the scenario.")

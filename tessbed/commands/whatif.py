@@ -6,15 +6,14 @@ from typing import Any
 
 import click
 
-from tessbed.commands.options import command as verb
-from tessbed.commands.options import json_option, print_result, quiet_option, scenario_arguments
+from tessbed.commands.options import json_option, new_command, print_result, quiet_option, scenario_arguments
 from tessbed.commands.study import engine_option, print_provenance
 
 HELP = """Re-run the EV74 jobs of SCENARIO with each parameter of the device one step down and up, halved, doubled and
 infinitely good (unlimited, or free). Ranked by what a better value saves; anomalies are flagged."""
 
 
-@verb("whatif", HELP)
+@new_command("whatif", HELP)
 @scenario_arguments
 @engine_option
 @json_option

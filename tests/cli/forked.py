@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from tessbed.cli import main
-from tessbed.commands.group import VERBS
+from tessbed.commands.group import COMMANDS
 
 HEAVY = (
     "scenarios.library", "scenarios.runner", "scenarios.report", "scenarios.output.folder",
@@ -100,7 +100,7 @@ def become(job: dict[str, Any], descriptors: list[int | None]) -> None:
 
 
 if __name__ == "__main__":
-    for module in (*(f"commands.{command}" for command in VERBS), *HEAVY):
+    for module in (*(f"commands.{command}" for command in COMMANDS), *HEAVY):
         import_module(f"tessbed.{module}")
     for line in sys.stdin:
         print(json.dumps(run(json.loads(line))), flush=True)

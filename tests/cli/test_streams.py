@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tessbed.commands.group import VERBS
+from tessbed.commands.group import COMMANDS
 from tests.cli.conftest import HEAD
 from tests.kernels.ev74.cases import FOLDER
 
@@ -73,7 +73,7 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
 
 def test_every_verb_has_a_line() -> None:
     """The table below knows all verbs."""
-    assert list(LINES) == list(VERBS)
+    assert list(LINES) == list(COMMANDS)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tessbed.commands.group import VERBS
+from tessbed.commands.group import COMMANDS
 from tests.docs.quoted import PAGES, ROOT, STANDS_FOR, refreshed
 
 LINK = re.compile(r"\]\(([^)#\s]+)?(?:#([^)\s]+))?\)")
@@ -49,9 +49,9 @@ def test_every_verb_is_listed_with_a_page_that_speaks_of_it():
     """The index leads from each verb of the command line to a page, and that page says its name."""
     rows = re.findall(r"^\| (`[a-z`, ]+`) \| (.*) \|$", (ROOT / "docs/index.md").read_text(), re.MULTILINE)
     pages = {verb: LINK.findall(cell) for verbs, cell in rows for verb in re.findall(r"\w+", verbs)}
-    assert sorted(pages) == sorted(VERBS)
+    assert sorted(pages) == sorted(COMMANDS)
     texts = {verb: [(ROOT / "docs" / target).read_text() for target, _ in links] for verb, links in pages.items()}
-    assert [verb for verb in VERBS if not any(re.search(rf"tessbed {verb}\b", text) for text in texts[verb])] == []
+    assert [verb for verb in COMMANDS if not any(re.search(rf"tessbed {verb}\b", text) for text in texts[verb])] == []
 
 
 def test_the_diff_of_a_new_operation_names_every_table():

@@ -20,7 +20,7 @@ LARGE = (1 << 31, 1 << 32, 1 << 60, 1 << 61, (1 << 62) + 7, (1 << 63) - 1, -(1 <
 
 def programs(op: str) -> Iterator[tuple[Geometry, bytes, int, int]]:
     """Geometries with their programs, and the bytes of the tiled and of the linear side."""
-    for geometry in (*random_geometries(108, 5), *random_geometries(108, 5, FAMILY)):
+    for geometry in (*random_geometries(108, 5), *random_geometries(180, 5, FAMILY)):
         if geometry.op == op and 0 not in geometry.shape:
             with using("native"):
                 prepared = backend_of(op).check_inference(request_of(geometry))

@@ -108,7 +108,7 @@ def test_strided_inputs(view: Callable[[np.ndarray], np.ndarray]) -> None:
 
 def test_strided_input_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """An admitted view is read where it lies."""
-    monkeypatch.setattr(arrays, "_dense", lambda _: pytest.fail("copied"))
+    monkeypatch.setattr(arrays, "dense_copy", lambda _: pytest.fail("copied"))
     tessbed.tess(np.zeros((3, 8, 8), np.int8).transpose(1, 2, 0), tile=(4, 4, 3))
 
 

@@ -72,26 +72,50 @@ def _npy_mistakes(path: Path, plan: Plan, known: frozenset[str]) -> Iterator[str
 
 def _advice(array: "NDArray[Any]", plan: Plan) -> str:
     """What makes the array one that the job can read, where there is something that does."""
-    if array.dtype.names or array.dtype.kind not in "biufV":
+    kind, width = array.dtype.kind, array.dtype.itemsize
+    if array.dtype.names or kind not in "biufV":
         return ""
-    to_int8 = plan.linear_dtype.value == "int8"
     if not array.dtype.isnative:
         return "; first turn its bytes with x.astype(x.dtype.newbyteorder('='))"
-    kind, width = array.dtype.kind, array.dtype.itemsize
-    if to_int8 and kind in "bu" and width == 1:
-        return "; save x.view(np.int8), the same bytes"
-    if not to_int8 and kind in "iu" and width == 2:
-        return "; save x.view(np.uint16), the same bits"
-    if to_int8 and ((width == 2 and kind in "uV") or kind == "V"):
-        return '; BF16 words need dtype = "bf16"'
-    if not to_int8 and width == 1:
-        return '; INT8 needs dtype = "int8", and int8_channel_padding with pad16'
-    if to_int8:
-        rounds = "quantize it first, as in np.clip(np.rint(x / scale), -128, 127).astype(np.int8)"
-        return f"; {rounds}" if kind == "f" else "; x.astype(np.int8) takes values from -128 to 127"
-    return "; round it with x.astype(ml_dtypes.bfloat16)"
+    return f"; {ADVICE[plan.linear_dtype.value](kind, width)}"
 
 
+def _int8_advice(kind: str, width: int) -> str:
+    if kind == "f":
+        return (
+            "quantize it first, as in np.clip(np.rint(x / scale), -128, 127).astype(np.int8), "
+            'or with op = "quanttess", which reads float32'
+        )
+    if width == 1 and kind in "bu":
+        return "save x.view(np.int8), the same bytes"
+    return (
+        'BF16 words need dtype = "bf16"'
+        if _may_be_bf16(kind, width)
+        else "x.astype(np.int8) takes values from -128 to 127"
+    )
+
+
+def _bf16_advice(kind: str, width: int) -> str:
+    if kind in "iu" and width == 2:
+        return "save x.view(np.uint16), the same bits"
+    if width == 1:
+        return 'INT8 needs dtype = "int8", and int8_channel_padding with pad16'
+    return 'round it with x.astype(ml_dtypes.bfloat16), or with op = "casttess", which reads float32'
+
+
+def _fp32_advice(kind: str, width: int) -> str:
+    return (
+        'BF16 words need op = "casttess" with dtype = "bf16"'
+        if _may_be_bf16(kind, width)
+        else "save x.astype(np.float32)"
+    )
+
+
+def _may_be_bf16(kind: str, width: int) -> bool:
+    return kind == "V" or (kind == "u" and width == 2)
+
+
+ADVICE = {"int8": _int8_advice, "bf16": _bf16_advice, "fp32": _fp32_advice}
 FILES = {".bin": _bin_mistakes, ".npy": _npy_mistakes}
 # ml_dtypes.bfloat16 is saved as two opaque bytes.
 NPY_DTYPES = {"int8": ("|i1",), "bf16": ("<u2", "|V2", "<V2"), "fp32": ("<f4",)}

@@ -119,15 +119,22 @@ ADVICE = [
     ("bf16", np.int16, "save x.view(np.uint16)"),
     ("bf16", ">u2", "x.astype(x.dtype.newbyteorder('='))"),
     ("bf16", np.int8, 'dtype = "int8"'),
+    ("bf16", np.float32, 'op = "casttess"'),
+    ("int8", np.float32, 'op = "quanttess"'),
+    ("fp32", np.float64, "save x.astype(np.float32)"),
+    ("fp32", np.uint8, "save x.astype(np.float32)"),
+    ("fp32", np.uint16, 'dtype = "bf16"'),
 ]
 
 
-@pytest.mark.parametrize(("dtype", "kind", "advice"), ADVICE, ids=[f"{to}-{np.dtype(kind)}" for to, kind, _ in ADVICE])
+@pytest.mark.parametrize(
+    ("dtype", "kind", "advice"), ADVICE, ids=[f"{to}-{np.dtype(kind)}-{words}" for to, kind, words in ADVICE]
+)
 def test_the_conversion_is_named(tmp_path: Path, dtype: str, kind: Any, advice: str) -> None:
     """An array that people have is refused with what makes it an input."""
     np.save(tmp_path / "x.npy", np.zeros((2, 4), kind))
     with pytest.raises(ScenarioError, match=re.escape(advice)):
-        job_of(tmp_path, "tess", dtype, [2, 4], "", '{ file = "x.npy" }')
+        job_of(tmp_path, "casttess" if dtype == "fp32" else "tess", dtype, [2, 4], "", '{ file = "x.npy" }')
 
 
 def test_file_that_shrinks(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ class _Part:
     shape: BandShape
 
 
-class _Placed(NamedTuple):
+class _Placement(NamedTuple):
     """A part and the output of its work item. It is its own footprint: whether two meet is found out once."""
 
     part: _Part
@@ -120,11 +120,11 @@ class _Placed(NamedTuple):
     meetings: dict[tuple[BandTemplate, BandTemplate, int, int], bool]
 
     @property
-    def footprint(self) -> "_Placed":
+    def footprint(self) -> "_Placement":
         """What `in_order` asks."""
         return self
 
-    def meets(self, other: "_Placed", granule: int) -> bool:
+    def meets(self, other: "_Placement", granule: int) -> bool:
         """Whether a granule may hold bytes of both."""
         key = (self.part.template, other.part.template, self.output % granule, other.output - self.output)
         known = self.meetings.get(key)
@@ -156,7 +156,7 @@ class _Draft:
 
     def _worker(self, items: Iterable[WorkItem]) -> list[int]:
         """The bands of a worker, as indices."""
-        placed = (_Placed(part, item.output, self._meetings) for item in items for part in self._parts_of(item))
+        placed = (_Placement(part, item.output, self._meetings) for item in items for part in self._parts_of(item))
         parts = [(band.part, ordered) for band, ordered in in_order(placed, self.spec)]
         self.taken.update(parts)
         return [self._index(*part) for part in parts]

@@ -21,7 +21,7 @@ GOLDEN_FACTOR = 2654435761
 EVERYTHING = frozenset(["op", "dtype", "shape", "span"])
 
 
-def mistakes(source: InputSource, plan: Plan | None, known: frozenset[str] = EVERYTHING) -> list[str]:
+def errors(source: InputSource, plan: Plan | None, known: frozenset[str] = EVERYTHING) -> list[str]:
     """What is wrong with the input file, in words. Reads no more of it than its header.
 
     Of a job with errors of its own only what is `known` of the plan is compared: op, dtype, shape, span.
@@ -40,13 +40,13 @@ def mistakes(source: InputSource, plan: Plan | None, known: frozenset[str] = EVE
         return [f'got "{source.written}", which can not be read: {error.strerror}']
 
 
-def _bin_mistakes(path: Path, plan: Plan, known: frozenset[str]) -> Iterator[str]:
+def _bin_errors(path: Path, plan: Plan, known: frozenset[str]) -> Iterator[str]:
     got, wanted = path.stat().st_size, plan.input.required_bytes
     if "span" in known and got != wanted:
         yield f"got {got} bytes in {path.name}, wanted {wanted}, the whole required span of the input, gaps included"
 
 
-def _npy_mistakes(path: Path, plan: Plan, known: frozenset[str]) -> Iterator[str]:
+def _npy_errors(path: Path, plan: Plan, known: frozenset[str]) -> Iterator[str]:
     if "op" not in known:
         return
     if not plan.packs:
@@ -116,7 +116,7 @@ def _may_be_bf16(kind: str, width: int) -> bool:
 
 
 ADVICE = {"int8": _int8_advice, "bf16": _bf16_advice, "fp32": _fp32_advice}
-FILES = {".bin": _bin_mistakes, ".npy": _npy_mistakes}
+FILES = {".bin": _bin_errors, ".npy": _npy_errors}
 # ml_dtypes.bfloat16 is saved as two opaque bytes.
 NPY_DTYPES = {"int8": ("|i1",), "bf16": ("<u2", "|V2", "<V2"), "fp32": ("<f4",)}
 WORDS = {"int8": "int8", "bf16": "uint16 (the bits of each BF16 word) or bfloat16", "fp32": "float32"}

@@ -81,7 +81,7 @@ Lanes are uint8 arrays of one shape, or one value for all; a side may have one a
 
 
 @attrs.frozen
-class Converted:
+class ConvertStep:
     """Makes the lanes of scalars from those of the other side, in pieces of a bounded size.
 
     numpy's arithmetic obeys and touches the floating-point environment: `convert` is called in the default one.
@@ -180,7 +180,7 @@ def by_lanes(convert: Convert) -> Rows:
             tiled = tuple(_lanes(block, BYTE, plane * block.plane_bytes, tiled=True) for plane in planes)
             linear = tuple(_lanes(block, BYTE, byte, tiled=False) for byte in width)
             targets, sources = (tiled, linear) if plan.packs else (linear, tiled)
-            yield Converted(targets, sources, convert, plan.parameters)
+            yield ConvertStep(targets, sources, convert, plan.parameters)
 
     return rows
 
@@ -194,7 +194,7 @@ def by_words(convert: Convert) -> Rows:
             tiled = tuple(_lanes(block, BYTE, plane * block.plane_bytes, tiled=True) for plane in planes)
             linear = (_lanes(block, WIDE_WORD, 0, tiled=False),)
             targets, sources = (tiled, linear) if plan.packs else (linear, tiled)
-            yield Converted(targets, sources, convert, plan.parameters)
+            yield ConvertStep(targets, sources, convert, plan.parameters)
 
     return rows
 

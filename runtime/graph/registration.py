@@ -28,7 +28,7 @@ Ports = Mapping[str, View | Buffer]
 
 
 @attrs.define(eq=False, repr=False)
-class Registered:
+class RegisteredGraph:
     """A graph on a runtime. Close it to give the arena back. `results` of `execute` are None for A65 nodes."""
 
     graph: Graph
@@ -83,7 +83,7 @@ class Registered:
         return given | taken | inner
 
 
-def register(graph: Graph, runtime: Runtime, *, policy: Policy = Policy.UNCACHED) -> Registered:
+def register(graph: Graph, runtime: Runtime, *, policy: Policy = Policy.UNCACHED) -> RegisteredGraph:
     """Make `graph` ready; `policy` is that of its intermediates.
 
     Raises CapabilityError with every difference between what it needs and what the image holds, NotRepresentable,
@@ -101,7 +101,7 @@ def register(graph: Graph, runtime: Runtime, *, policy: Policy = Policy.UNCACHED
             undo.callback(arena.close)
         kernels = {node.name: _prepare(node) for node in graph.nodes}
         undo.pop_all()
-    return Registered(graph, runtime, kernels, arena, places)
+    return RegisteredGraph(graph, runtime, kernels, arena, places)
 
 
 def _check_types(graph: object, runtime: object, policy: object) -> None:

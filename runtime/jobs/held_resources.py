@@ -11,7 +11,7 @@ from typing import Protocol
 import attrs
 
 
-class Owned(Protocol):
+class OwnedResource(Protocol):
     """Anything with counted references: an allocation, a control block, prepared metadata."""
 
     def hold(self, holder: str) -> None: ...
@@ -24,10 +24,10 @@ class Owners:
     """The references of one job with their roles. `holder` names it in leak reports, `taken` counts all it took."""
 
     holder: str
-    held: list[tuple[str, Owned]] = attrs.field(factory=list, init=False)
+    held: list[tuple[str, OwnedResource]] = attrs.field(factory=list, init=False)
     taken: int = attrs.field(default=0, init=False)
 
-    def hold(self, role: str, things: Iterable[Owned]) -> None:
+    def hold(self, role: str, things: Iterable[OwnedResource]) -> None:
         """Take one reference on each."""
         for thing in things:
             thing.hold(f"{self.holder} ({role})")

@@ -11,7 +11,7 @@ import attrs
 from tessbed.runtime.address_ranges import Clash, JobFootprint, Span
 from tessbed.runtime.errors import GranuleConflict
 from tessbed.runtime.jobs.control_block import ControlPool
-from tessbed.runtime.jobs.held_resources import Owned
+from tessbed.runtime.jobs.held_resources import OwnedResource
 from tessbed.runtime.jobs.job import Job
 from tessbed.runtime.jobs.states import Transition
 from tessbed.runtime.memory.buffers import Allocation, View
@@ -89,7 +89,7 @@ class Submitter:
     granule_bytes: int
 
     def submit(
-        self, raw: bytes, touches: Sequence[BufferAccess], owners: Mapping[str, Sequence[Owned]], order: Order
+        self, raw: bytes, touches: Sequence[BufferAccess], owners: Mapping[str, Sequence[OwnedResource]], order: Order
     ) -> Job:
         """A job for packet bytes. Raises QueueFull, GranuleConflict, CoherencyError, SubmitError, HeapExhausted."""
         touched = [(touch, touch.by_device(self.granule_bytes)) for touch in touches]
@@ -103,7 +103,9 @@ class Submitter:
         self.scheduler.submit(job, order.workers)
         return job
 
-    def _bound(self, raw: bytes, footprint: JobFootprint, owners: Mapping[str, Sequence[Owned]], order: Order) -> Job:
+    def _bound(
+        self, raw: bytes, footprint: JobFootprint, owners: Mapping[str, Sequence[OwnedResource]], order: Order
+    ) -> Job:
         control = self.control.take()
         job = Job(self.scheduler.next_cookie(), order.name, raw, footprint, order.queue, order.after, control=control)
         job.timeout_ticks = order.queue.timeout_ticks if order.timeout_ticks is None else order.timeout_ticks

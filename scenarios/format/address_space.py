@@ -14,7 +14,7 @@ ROOMY_BYTES = 1 << 16
 """More than a control block: a window with this much beside twice the largest job holds any order of jobs."""
 
 
-class Stored(Protocol):
+class StoredJob(Protocol):
     """A job as far as its storage is concerned."""
 
     @property
@@ -33,7 +33,7 @@ class Stored(Protocol):
         ...
 
 
-def too_small(memory: MemorySpec, jobs: Iterable[Stored]) -> tuple[int, Stored] | None:
+def too_small(memory: MemorySpec, jobs: Iterable[StoredJob]) -> tuple[int, StoredJob] | None:
     """The smallest `window_bytes` that would do, and the job that needs it; None where the window will do."""
     jobs = [job for job in jobs if "ev74" in job.backends]
     largest = max((sum(_sizes(job.plan)) for job in jobs), default=0)
@@ -43,7 +43,7 @@ def too_small(memory: MemorySpec, jobs: Iterable[Stored]) -> tuple[int, Stored] 
     return None if job is None or last <= memory.end_address else (last - memory.window_base, job)
 
 
-def _ends(memory: MemorySpec, jobs: Iterable[Stored]) -> Iterator[tuple[int, Stored]]:
+def _ends(memory: MemorySpec, jobs: Iterable[StoredJob]) -> Iterator[tuple[int, StoredJob]]:
     """Where each job's storage would end if there were no end to the window."""
     from tessbed.runtime.memory import device_addresses  # simpy comes along, and few scenarios get here
 

@@ -31,37 +31,37 @@ from tessbed.scenarios.format.diagnostics import KeyPath
 from tessbed.scenarios.model import Geometry
 from tessbed.scenarios.oracle.operations import value_of
 
-MAX_MISTAKES = 40
+MAX_ERRORS = 40
 
-Mistake = tuple[KeyPath, str]
+AdmissionError = tuple[KeyPath, str]
 
 
 @attrs.frozen
-class Admitted:
+class AdmissionResult:
     """The result of a geometry: its plan, or every error and the plan of what is right about it, if there is one."""
 
     plan: Plan | None
-    mistakes: tuple[Mistake, ...]
-    mended: Plan | None
+    errors: tuple[AdmissionError, ...]
+    corrected: Plan | None
 
 
-def admit(geometry: Geometry) -> Admitted:
+def admit(geometry: Geometry) -> AdmissionResult:
     """Put the geometry before admission; an error is (path of keys inside the job, text with admission's code)."""
-    mistakes: list[Mistake] = []
+    errors: list[AdmissionError] = []
     trial: Geometry | None = geometry
-    while trial is not None and len(mistakes) < MAX_MISTAKES:
+    while trial is not None and len(errors) < MAX_ERRORS:
         try:
             plan = trial.admit()
         except ContractError as error:
-            if not (mistakes and error.code == "storage_overflow"):  # substitutes of strides take room
-                mistakes.append((key_path(error.where, geometry), f"{error.text} [{error.code}]"))
+            if not (errors and error.code == "storage_overflow"):  # substitutes of strides take room
+                errors.append((key_path(error.where, geometry), f"{error.text} [{error.code}]"))
             trial = _with_placeholder(trial, error)
         else:
-            return Admitted(None if mistakes else plan, tuple(mistakes), plan)
-    return Admitted(None, tuple(mistakes), None)
+            return AdmissionResult(None if errors else plan, tuple(errors), plan)
+    return AdmissionResult(None, tuple(errors), None)
 
 
-def representable(plan: Plan) -> Mistake | None:
+def representable(plan: Plan) -> AdmissionError | None:
     """Why no EV74 packet can hold the plan, or None."""
     if plan.empty:
         return None
@@ -73,7 +73,7 @@ def representable(plan: Plan) -> Mistake | None:
     return None
 
 
-def unsupported(plan: Plan, *, ev74: bool) -> Iterator[Mistake]:
+def unsupported(plan: Plan, *, ev74: bool) -> Iterator[AdmissionError]:
     """Each table that has no entry for what the plan's operation does: the oracle's, the A65's, the firmware's."""
     try:
         value_of(plan.op.name, plan.tiled_dtype.value, plan.linear_dtype.value)

@@ -81,11 +81,11 @@ class ScenarioError(ValueError):
         super().__init__("\n".join(first_lines(self.problems)))
 
 
-def first_lines(mistakes: Sequence[object]) -> list[str]:
+def first_lines(errors: Sequence[object]) -> list[str]:
     """The errors as text, a line each: the first hundred, and how many there are beside."""
-    lines = [str(mistake) for mistake in mistakes[:MOST_LINES]]
-    left = len(mistakes) - len(lines)
-    return [*lines, f"... and {left:,} more mistake{'s' * (left != 1)}"] if left else lines
+    lines = [str(error) for error in errors[:MOST_LINES]]
+    left = len(errors) - len(lines)
+    return [*lines, f"... and {left:,} more error{'s' * (left != 1)}"] if left else lines
 
 
 def option_place(option: str, key: str) -> Location:

@@ -24,7 +24,14 @@ from tessbed.kernels import (
 from tessbed.kernels.admission import MAX_RANK
 from tessbed.kernels.operations import Operation, Parameter, TileFormat, names_where
 from tessbed.scenarios import inputs
-from tessbed.scenarios.format.admission_errors import Admitted, admit, clear_of, narrowest, representable, unsupported
+from tessbed.scenarios.format.admission_errors import (
+    AdmissionResult,
+    admit,
+    clear_of,
+    narrowest,
+    representable,
+    unsupported,
+)
 from tessbed.scenarios.format.diagnostics import KeyPath, closest
 from tessbed.scenarios.format.reader import Reader
 from tessbed.scenarios.format.schema_keys import BACKENDS, BLOCKED, CHANNELS, CHOOSING, all_dtypes, op_names, targets
@@ -36,7 +43,7 @@ FILL = "int8_channel_padding"
 
 
 @attrs.frozen
-class Judged:
+class JobFindings:
     """What is known of a job, right or wrong: enough of its plan to judge what it asks of a device."""
 
     index: int
@@ -48,7 +55,7 @@ class Judged:
 
 def job_of(
     reader: Reader, path: KeyPath, values: dict[str, Any], device: DeviceSpec, folder: Path, *, to_run: bool = True
-) -> Judged | None:
+) -> JobFindings | None:
     """The job whose keys are at `path`, or what is known of one with errors; a job `to_run` needs its input."""
     if path in reader.invalid:
         return None
@@ -69,7 +76,7 @@ def job_of(
         reader.report_error((*path, "workers"), f"got {workers}, wanted at most {most}, the workers of the device")
     source = _input_source(values.get("input") or {}, folder)
     if to_run:
-        for text in inputs.mistakes(source, plan, known):
+        for text in inputs.errors(source, plan, known):
             reader.report_error((*path, "input", "file"), text)
     if "ev74" in backends:
         empty = plan is not None and "shape" in known and plan.empty
@@ -78,7 +85,7 @@ def job_of(
     if plan is None:
         return None
     job = _job(path, values, geometry, plan, backends, source) if reader.sound(path) else None
-    return Judged(int(path[-1]), plan, backends, known, job)
+    return JobFindings(int(path[-1]), plan, backends, known, job)
 
 
 def _job(
@@ -106,10 +113,12 @@ def _job(
     )
 
 
-def _known(reader: Reader, path: KeyPath, guesses: dict[str, Any], op: Operation, found: Admitted) -> frozenset[str]:
+def _known(
+    reader: Reader, path: KeyPath, guesses: dict[str, Any], op: Operation, found: AdmissionResult
+) -> frozenset[str]:
     """What of the plan is the job's own, and not a substitute."""
-    mended = {keys[0] for keys, _ in found.mistakes}
-    sound = {name for name in GEOMETRY if name in guesses or reader.sound((*path, name))} - mended
+    corrected = {keys[0] for keys, _ in found.errors}
+    sound = {name for name in GEOMETRY if name in guesses or reader.sound((*path, name))} - corrected
     if not op.chooses_output:
         sound.add("to")
     if reader.sound((*path, "tiled", "channels")) and (*path, "cblocked") not in reader.invalid:
@@ -246,23 +255,23 @@ def _error_at_key(reader: Reader, path: KeyPath, text: str) -> None:
 
 
 def _plan(
-    reader: Reader, path: KeyPath, found: Admitted, known: frozenset[str], *, ev74: bool, to_run: bool
+    reader: Reader, path: KeyPath, found: AdmissionResult, known: frozenset[str], *, ev74: bool, to_run: bool
 ) -> Plan | None:
     """The admitted plan; errors of what can be judged are reported even where other keys of the job are wrong.
 
     Of a job with errors it is the plan of what is right about it, if there is one.
     """
-    mistakes = [
-        (keys, text) for keys, text in found.mistakes if "op" in known or keys[0] in ("shape", "tiled", "linear")
+    errors = [
+        (keys, text) for keys, text in found.errors if "op" in known or keys[0] in ("shape", "tiled", "linear")
     ]  # what all operations admit is known without one
-    if found.mended is not None and ev74 and "span" in known and (unfit := representable(found.mended)):
-        mistakes.append(unfit)
-    if found.plan is not None and to_run and not mistakes:
-        mistakes = list(unsupported(found.plan, ev74=ev74))
-    for keys, text in mistakes:
+    if found.corrected is not None and ev74 and "span" in known and (unfit := representable(found.corrected)):
+        errors.append(unfit)
+    if found.plan is not None and to_run and not errors:
+        errors = list(unsupported(found.plan, ev74=ev74))
+    for keys, text in errors:
         if (*path, *keys) not in reader.invalid and (len(keys) > 1 or reader.sound((*path, *keys))):
             reader.report_error((*path, *keys), text)
-    return found.mended
+    return found.corrected
 
 
 def _geometry(reader: Reader, path: KeyPath, values: dict[str, Any]) -> Geometry:

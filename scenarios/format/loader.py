@@ -9,7 +9,7 @@ from tessbed.kernels.ev74.fields import VERSION_MAJOR
 from tessbed.kernels.operations import operation
 from tessbed.scenarios.format.address_space import too_small
 from tessbed.scenarios.format.diagnostics import LONGEST_KEY, KeyPath, ScenarioError, path_text, shortened
-from tessbed.scenarios.format.job_parser import Judged, job_of
+from tessbed.scenarios.format.job_parser import JobFindings, job_of
 from tessbed.scenarios.format.reader import Reader, describe_value
 from tessbed.scenarios.format.schema_keys import SCENARIO
 from tessbed.scenarios.format.toml_source import Source
@@ -125,7 +125,7 @@ def _kernels(reader: Reader, index: int, entry: dict[str, Any]) -> Iterator[tupl
     yield from ((row.name, dtype, form) for dtype, form in product(*chosen))
 
 
-def _served(reader: Reader, device: DeviceSpec, firmware: FirmwareChoice, jobs: list[Judged]) -> None:
+def _served(reader: Reader, device: DeviceSpec, firmware: FirmwareChoice, jobs: list[JobFindings]) -> None:
     """Report what the device and its firmware have not got for the jobs."""
     needs: dict[tuple[str, str], list[int]] = {}
     for job in jobs:
@@ -138,7 +138,7 @@ def _served(reader: Reader, device: DeviceSpec, firmware: FirmwareChoice, jobs: 
         _fit(reader, device, [job for job in jobs if "span" in job.known])
 
 
-def _needs(job: Judged) -> Iterator[tuple[str, str]]:
+def _needs(job: JobFindings) -> Iterator[tuple[str, str]]:
     """What a job needs of the firmware, by the key that says whether it has it; only what is known of the job."""
     plan, known = job.plan, job.known
     if "ev74" not in job.backends:
@@ -165,7 +165,7 @@ def _held(reader: Reader, firmware: FirmwareChoice, key: str, need: str, indices
         reader.report_error(("firmware", key), f"got {got}, wanted {need} too: {needed}")
 
 
-def _fit(reader: Reader, device: DeviceSpec, jobs: list[Judged]) -> None:
+def _fit(reader: Reader, device: DeviceSpec, jobs: list[JobFindings]) -> None:
     """Report the device's window where it does not hold every job; the job where the window is the preset's."""
     found = too_small(device.memory, jobs)
     if found is None:

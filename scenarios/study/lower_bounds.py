@@ -11,7 +11,7 @@ import attrs
 
 from tessbed.firmware_models.launch_summary import Outline, exact_program, outline
 from tessbed.scenarios.output.text_table import aligned
-from tessbed.scenarios.study.measurement import Measured, Measurement, provenance
+from tessbed.scenarios.study.measurement import MeasuredJob, Measurement, provenance
 from tessbed.sim.exact.program import Cost, TimedBand, unrolled
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
 
@@ -37,7 +37,7 @@ class LowerBound:
 
 
 @attrs.define(eq=False)
-class Planned:
+class PlannedLaunch:
     """The bands of each worker, priced for a device, and the first ticks at which they can start."""
 
     spec: DeviceSpec
@@ -91,7 +91,7 @@ class Planned:
         return before + sum(self.tail(band) + self.drain(band) for band in mine)
 
 
-def bounds(measured: Measured) -> list[LowerBound]:
+def bounds(measured: MeasuredJob) -> list[LowerBound]:
     """All bounds of a job, the largest first; the first is the binding one."""
     drawn = outline(measured.geometry, measured.spec, measured.workers)
     return bounds_of(drawn, measured.spec)
@@ -100,12 +100,12 @@ def bounds(measured: Measured) -> list[LowerBound]:
 def bounds_of(drawn: Outline, spec: DeviceSpec) -> list[LowerBound]:
     """The same for a launch that has been planned."""
     launched = exact_program(drawn, spec)
-    planned = Planned(spec, [tuple(launched.bands[band] for band in unrolled(runs)) for runs in launched.workers])
+    planned = PlannedLaunch(spec, [tuple(launched.bands[band] for band in unrolled(runs)) for runs in launched.workers])
     found = [*_serial(planned), *_pools(planned), *_ports(planned)]
     return sorted(found, key=lambda bound: (-bound.ticks, list(PROOFS).index(bound.resource), bound.which))
 
 
-def _serial(planned: Planned) -> Iterator[LowerBound]:
+def _serial(planned: PlannedLaunch) -> Iterator[LowerBound]:
     """What one worker does; the stagger of its core and the earlier workers on it come first."""
     numbers = range(len(planned.workers))
     cores, spec = min(planned.spec.cores, len(planned.workers)), planned.spec
@@ -118,7 +118,7 @@ def _serial(planned: Planned) -> Iterator[LowerBound]:
     yield LowerBound(ticks, "slots", f"slot {-slot} of worker {-worker}")
 
 
-def _pools(planned: Planned) -> Iterator[LowerBound]:
+def _pools(planned: PlannedLaunch) -> Iterator[LowerBound]:
     """Channels and credits of each pool."""
     shared = planned.spec.dma.channel_scope == "shared"
     cores = (-1,) if shared else range(planned.spec.cores)
@@ -138,7 +138,7 @@ def _pools(planned: Planned) -> Iterator[LowerBound]:
                 yield LowerBound(in_flight, f"{name} credits", which)
 
 
-def _ports(planned: Planned) -> Iterator[LowerBound]:
+def _ports(planned: PlannedLaunch) -> Iterator[LowerBound]:
     """Each memory port."""
     ports: list[list[int]] = [[0], [1]] if planned.spec.memory.split_port else [[0, 1]]
     for served in ports:
@@ -159,7 +159,7 @@ def _costs(band: TimedBand, kind: int) -> Iterator[Cost]:
     return iter(band.chain)
 
 
-def _first_request(planned: Planned, worker: int, kind: int) -> int:
+def _first_request(planned: PlannedLaunch, worker: int, kind: int) -> int:
     """The earliest arrival of a worker's first transfer of a kind; a worker that never asks asks late enough."""
     clock, issue = planned.start(worker), planned.spec.dma.issue_ticks
     for band in planned.workers[worker]:
@@ -171,7 +171,7 @@ def _first_request(planned: Planned, worker: int, kind: int) -> int:
     return clock
 
 
-def _after(planned: Planned, members: Sequence[int], kind: int) -> int:
+def _after(planned: PlannedLaunch, members: Sequence[int], kind: int) -> int:
     """What still follows the last completed transfer of a kind: for a read, packing and draining its band."""
     if kind:
         return 0
@@ -189,7 +189,7 @@ def document(measurement: Measurement) -> dict[str, Any]:
     }
 
 
-def _job_document(measured: Measured, found: list[LowerBound]) -> dict[str, Any]:
+def _job_document(measured: MeasuredJob, found: list[LowerBound]) -> dict[str, Any]:
     ticks = measured.stats.device_ticks
     return {
         "name": measured.job.name,

@@ -17,7 +17,7 @@ from tessbed.sim.stats import JobStats
 
 
 @attrs.frozen
-class Measured:
+class MeasuredJob:
     """One job as a device saw it: the geometry in its packet, the grid, and the statistics with every transfer."""
 
     job: ScenarioJob
@@ -28,7 +28,7 @@ class Measured:
 
 
 @attrs.frozen
-class Failed:
+class FailedJob:
     """A job without ticks to study, and why."""
 
     name: str
@@ -40,8 +40,8 @@ class Measurement:
     """All jobs of a scenario. `engine` is what ran, `instead` why it is not the one that was asked for."""
 
     scenario: Scenario
-    jobs: tuple[Measured, ...]
-    failed: tuple[Failed, ...]
+    jobs: tuple[MeasuredJob, ...]
+    failed: tuple[FailedJob, ...]
     engine: str
     instead: str | None
 
@@ -80,8 +80,8 @@ def measure_scenario(scenario: Scenario, engine: str = "exact", *, trace: bool =
     """Run the EV74 jobs; `trace` keeps every transfer. What a job did until it failed is no subject of a study."""
     done = run_scenario(studied(scenario), engine=engine, trace=trace)
     found = [_measured(entry.job, scenario.device, entry.outcomes[0]) for entry in done.jobs]
-    jobs = tuple(job for job in found if isinstance(job, Measured))
-    failed = tuple(job for job in found if isinstance(job, Failed))
+    jobs = tuple(job for job in found if isinstance(job, MeasuredJob))
+    failed = tuple(job for job in found if isinstance(job, FailedJob))
     return Measurement(scenario, jobs, failed, done.engine, done.instead)
 
 
@@ -109,13 +109,15 @@ def whole(measurement: Measurement) -> Measurement:
     return measurement
 
 
-def _measured(job: ScenarioJob, spec: DeviceSpec, outcome: Outcome) -> Measured | Failed:
+def _measured(job: ScenarioJob, spec: DeviceSpec, outcome: Outcome) -> MeasuredJob | FailedJob:
     if outcome.trouble or outcome.disagreement:
-        return Failed(job.name, f"ended in {outcome.trouble.status}" if outcome.trouble else outcome.disagreement or "")
+        return FailedJob(
+            job.name, f"ended in {outcome.trouble.status}" if outcome.trouble else outcome.disagreement or ""
+        )
     result = outcome.run.result if outcome.run else None
     assert result is not None
     assert result.stats is not None
-    return Measured(job, spec, _geometry(result.packet), result.stats.workers_launched, result.stats)
+    return MeasuredJob(job, spec, _geometry(result.packet), result.stats.workers_launched, result.stats)
 
 
 @lru_cache(maxsize=256)

@@ -16,7 +16,7 @@ from tessbed.firmware_models import image
 from tessbed.firmware_models.band import Band
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.worker_loop import in_order, wait_groups
-from tessbed.scenarios.study.measurement import Measured
+from tessbed.scenarios.study.measurement import MeasuredJob
 from tessbed.sim.stats import TransferRecord
 from tessbed.sim.transfer.cost import TransferCost, cost_table
 
@@ -36,19 +36,19 @@ Attribution = dict[Term, int]
 
 
 @attrs.frozen
-class Awaited:
+class AwaitedTransfer:
     """A transfer that a worker waits for, with its cost."""
 
     record: TransferRecord
     cost: TransferCost
 
-    def parts(self, low: int, high: int, in_flight: "InFlight") -> Iterator[tuple[str, int]]:
+    def parts(self, low: int, high: int, history: "PoolHistory") -> Iterator[tuple[str, int]]:
         """(resource, ticks) of what it was doing in [low, high)."""
         record, kind = self.record, self.record.kind
         set_up = record.grant + self.cost.s
         data = "memory port: data" if self.cost.c == self.cost.m else f"{kind} channel: data"
         moments = (
-            (record.arrival, record.grant, f"{kind} {in_flight.lacks(record)}: queue"),
+            (record.arrival, record.grant, f"{kind} {history.lacks(record)}: queue"),
             (record.grant, set_up, f"{kind} channel: set-up"),
             (set_up, record.start, "memory port: queue"),
             (record.start, record.end, data),
@@ -61,7 +61,7 @@ class Awaited:
 
 
 @attrs.define(eq=False)
-class InFlight:
+class PoolHistory:
     """When transfers of each pool took and gave back a credit, to tell a lack of credits from a lack of channels."""
 
     limit: int
@@ -83,12 +83,12 @@ class InFlight:
         return "credit" if held >= self.limit else "channel"
 
 
-def attribute_ticks(measured: Measured) -> Attribution:
+def attribute_ticks(measured: MeasuredJob) -> Attribution:
     """The terms of a job's makespan; they sum to its device ticks."""
     stats, spec = measured.stats, measured.spec
-    in_flight = InFlight(spec.dma.outstanding)
-    in_flight.learn(stats.trace)
-    walk = _Walk(measured, {(r.worker, r.seq): r for r in stats.trace}, in_flight)
+    history = PoolHistory(spec.dma.outstanding)
+    history.learn(stats.trace)
+    walk = _Walk(measured, {(r.worker, r.seq): r for r in stats.trace}, history)
     last = max(stats.workers, key=lambda worker: (worker.finish_ticks, worker.worker)).worker
     line = range(last % spec.cores, last + 1, spec.cores)
     clock = 0
@@ -106,9 +106,9 @@ def attribute_ticks(measured: Measured) -> Attribution:
 class _Walk:
     """The timeline of one core under way."""
 
-    measured: Measured
+    measured: MeasuredJob
     records: dict[tuple[int, int], TransferRecord]
-    in_flight: InFlight
+    history: PoolHistory
     terms: Counter[Term] = attrs.Factory(Counter)
 
     def worker(self, worker: int, clock: int) -> int:
@@ -116,11 +116,11 @@ class _Walk:
         spec, geometry = self.measured.spec, self.measured.geometry
         program = image.band_program(geometry, spec, self.measured.workers)
         costs, seq, tiles = cost_table(spec), 0, ""
-        drains: list[Awaited] = []
+        drains: list[AwaitedTransfer] = []
         for band, ordered in in_order(program(worker), spec):
             tiles = tile_class(geometry, band)
             for group in wait_groups(band, spec):
-                reads = [Awaited(self.records[worker, seq + i], costs.read(d)) for i, d in enumerate(group)]
+                reads = [AwaitedTransfer(self.records[worker, seq + i], costs.read(d)) for i, d in enumerate(group)]
                 seq += len(reads)
                 clock = self._spend("issue", tiles, clock, reads[0].record.arrival)
                 clock = self._wait("gather", tiles, clock, reads)
@@ -128,7 +128,7 @@ class _Walk:
             clock = self._spend("compute", tiles, clock, clock + band.ticks)
             if ordered:
                 clock = self._wait("order", tiles, clock, drains)
-            drain = Awaited(self.records[worker, seq], costs.chain(band.chain))
+            drain = AwaitedTransfer(self.records[worker, seq], costs.chain(band.chain))
             clock = self._spend("issue", tiles, clock, drain.record.arrival)
             drains, seq = [*drains[-spec.slots :], drain], seq + 1
         return self._wait("end", tiles, clock, drains)
@@ -137,12 +137,12 @@ class _Walk:
         self.terms[Term("core", reason, tiles)] += until - clock
         return until
 
-    def _wait(self, reason: str, tiles: str, clock: int, awaited: list[Awaited]) -> int:
+    def _wait(self, reason: str, tiles: str, clock: int, awaited: list[AwaitedTransfer]) -> int:
         """Wait for all of `awaited`, told by the last of them."""
         last = max(awaited, key=lambda a: a.record.done, default=None)
         if last is None or last.record.done <= clock:
             return clock
-        for resource, ticks in last.parts(clock, last.record.done, self.in_flight):
+        for resource, ticks in last.parts(clock, last.record.done, self.history):
             self.terms[Term(resource, reason, tiles)] += ticks
         return last.record.done
 
@@ -163,7 +163,7 @@ def _edges(geometry: PacketGeometry, offset: int) -> Iterator[str]:
             yield name
 
 
-def utilisation(measured: Measured) -> dict[str, float]:
+def utilisation(measured: MeasuredJob) -> dict[str, float]:
     """The part of the makespan for which each resource was busy, 0 to 1; cores are those that ran a worker."""
     stats, ticks = measured.stats, max(1, measured.stats.device_ticks)
     cores = min(measured.spec.cores, measured.workers)

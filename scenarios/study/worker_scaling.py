@@ -10,7 +10,7 @@ from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.attribution_report import bar
 from tessbed.scenarios.study.lower_bounds import LowerBound, bounds
-from tessbed.scenarios.study.measurement import Measured, Measurement, measure_scenario, on_device, provenance
+from tessbed.scenarios.study.measurement import MeasuredJob, Measurement, measure_scenario, on_device, provenance
 from tessbed.scenarios.study.tick_attribution import attribute_ticks, utilisation
 
 SPARKS = "▁▂▃▄▅▆▇█"
@@ -23,7 +23,7 @@ class Point:
     """One worker count: what was measured, and the binding bound there."""
 
     workers: int
-    measured: Measured
+    measured: MeasuredJob
     bound: LowerBound
 
     @property
@@ -112,7 +112,7 @@ def _both(less: tuple[str, int], more: tuple[str, int]) -> str:
     return ", ".join(parts) or "no term of the attribution changes"
 
 
-def stretch_difference(before: Measured, after: Measured) -> Counter[str]:
+def stretch_difference(before: MeasuredJob, after: MeasuredJob) -> Counter[str]:
     """The change of each resource's ticks in the account; the sum is the change of the makespan."""
     changes: Counter[str] = Counter()
     for sign, measured in ((-1, before), (1, after)):

@@ -100,10 +100,10 @@ class JobCheck:
             return None
         return Staging(self.number, worker, core, self.checker.stamp, self._say, self.writes)
 
-    def end(self, flying: int) -> None:
+    def end(self, in_flight: int) -> None:
         """The job ends with that many transfers under way: judge its writes, then those of other devices' jobs."""
-        if flying:
-            self._say("completion", f"ends with {flying} transfers in flight")
+        if in_flight:
+            self._say("completion", f"ends with {in_flight} transfers in flight")
         races, total = find_races(self.writes, self.granule, HAZARD_WORDS)
         if races:
             more = f", and {total - len(races)} more pairs" if total > len(races) else ""

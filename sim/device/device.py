@@ -179,7 +179,7 @@ class Device:
         job = ticket.job = self._make_job(ticket, planned, strike)
         done = yield from self._enter(job, ticket.submission)
         self.memory.on_change = None
-        ticket.check.end(job.launched.flying if job.launched else 0)
+        ticket.check.end(job.launched.in_flight if job.launched else 0)
         stats = job_stats(job, done, ticket.tick, queued, self.now)
         check_job_stats(stats)
         record = encode_record(Record(ticket.submission.cookie, done, job.parts["device"], job.workers))

@@ -48,7 +48,7 @@ class Launch:
             raise min(self.faults, key=lambda entry: entry[:2])[2]
 
     @property
-    def flying(self) -> int:
+    def in_flight(self) -> int:
         """Transfers under way."""
         return sum(stream.wait_state.in_flight for (_, kind), stream in self.dma.streams.items() if kind == "read")
 

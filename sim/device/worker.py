@@ -77,7 +77,7 @@ class WorkerContext:
 
         Where transfers still fly, which nobody waited for, they need it.
         """
-        if not self.wait_state.flying:
+        if not self.wait_state.unfinished:
             self.wait_state.hold(np.empty(0, np.uint8))
 
     def gather(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
@@ -175,7 +175,7 @@ class WorkerContext:
 
     def wait_drains(self, reason: str = "end") -> Steps:
         """Wait for every earlier drain; `reason` is "order" between bands, "end" at the end."""
-        return self._wait_for(reason, self.staging.issued if self.staging else tuple(self.wait_state.flying))
+        return self._wait_for(reason, self.staging.issued if self.staging else tuple(self.wait_state.unfinished))
 
     def catch_up(self) -> Steps:
         """Wait for the tick up to which the worker is ahead, with all its computations done."""
@@ -215,7 +215,7 @@ class WorkerContext:
 
     def _can_take(self, slot: int) -> bool:
         """Whether a wait for the slot would be none, nor raise anything."""
-        there = 0 <= slot < self.spec.slots and self._slots.get(slot, -1) not in self.wait_state.flying
+        there = 0 <= slot < self.spec.slots and self._slots.get(slot, -1) not in self.wait_state.unfinished
         return there and self.wait_state.fault is None and self._ahead_to <= event_queue.now(self.wait_state.env)
 
     def _advance(self, reason: str, ticks: int) -> None:
@@ -294,8 +294,8 @@ class WorkerContext:
             self.stalls[reason] += now - since
 
     def _wait_for(self, reason: str, seqs: Sequence[int]) -> Steps:
-        flying, tick = self.wait_state.flying, self._tick()
-        awaited = [seq for seq in seqs if seq in flying and not flying[seq].over_by(tick)]
+        unfinished, tick = self.wait_state.unfinished, self._tick()
+        awaited = [seq for seq in seqs if seq in unfinished and not unfinished[seq].over_by(tick)]
         if awaited:
             self.wait_state.wakeup.callbacks = []
             self.wait_state.awaited.update(awaited)
@@ -314,5 +314,5 @@ class WorkerContext:
         """Whether a transfer has a fault, or is still to arrive, when its mapping may be another."""
         now = event_queue.now(self.wait_state.env)
         return any(
-            inflight.fault is not None or inflight.arrival >= now for inflight in self.wait_state.flying.values()
+            inflight.fault is not None or inflight.arrival >= now for inflight in self.wait_state.unfinished.values()
         )

@@ -63,7 +63,7 @@ from tessbed.sim.events.event_queue import Alarm, Calls
 class Arbiter:
     """Grants for the `pools` of one job. `inject` is the Dma's.
 
-    An in-flight transfer is completed by `on_done`; one with a movement has more moments, which `schedule` puts on the
+    An in-flight transfer is completed by `on_done`; one with a movement has more events, which `schedule` puts on the
     clock. `stalled` are those that never end, each reported to `on_stall`; `halted` stops all grants for good.
     """
 
@@ -182,11 +182,11 @@ class Arbiter:
         In one tick nothing comes between its reads. Returns the horizon and the tick of the last grant.
         """
         stream, arrival, grants, dones = group.stream, group.arrival, group.grants, group.dones
-        port, latency, free_at, flying, credit_limit = (
+        port, latency, free_at, in_flight, credit_limit = (
             stream.port,
             stream.latency,
             pool.free_at,
-            pool.flying,
+            pool.in_flight,
             pool.credits,
         )
         port_free, peak, first = port.free, pool.peak_in_flight, len(grants)
@@ -208,14 +208,14 @@ class Arbiter:
             grants.append(tick)
             dones.append(done)
             free_at[free_at.index(idle_at)] = end
-            while flying and flying[0] <= tick:
-                heappop(flying)
-            heappush(flying, done)
-            if len(flying) > peak:
-                peak = len(flying)
+            while in_flight and in_flight[0] <= tick:
+                heappop(in_flight)
+            heappush(in_flight, done)
+            if len(in_flight) > peak:
+                peak = len(in_flight)
             idle_at = ready_at = min(free_at)
-            if len(flying) >= credit_limit and flying[0] > ready_at:
-                ready_at = flying[0]
+            if len(in_flight) >= credit_limit and in_flight[0] > ready_at:
+                ready_at = in_flight[0]
         port.free, pool.peak_in_flight, pool.ready_at = port_free, peak, ready_at
         if len(dones) == group.transfers:
             pool.leave()

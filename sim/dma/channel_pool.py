@@ -27,9 +27,9 @@ class Pool:
     """Channels of one direction (`core` -1: of all cores). `free_at` is when each channel is idle again.
 
     `head` is what to serve next, an InFlightTransfer or a ReadBatch; `ready_at` the tick from which it can be: FOREVER
-    without a head, else when it has arrived, a channel is idle and a credit there. `flying` is a heap of the C of those
-    that hold a credit. `join` takes a request that has arrived, or whose arrival is known. `queue` has all that wait
-    when the pool is fifo, those still to arrive among them; `turns` those of each worker when it is round_robin.
+    without a head, else when it has arrived, a channel is idle and a credit there. `in_flight` is a heap of the C of
+    those that hold a credit. `join` takes a request that has arrived, or whose arrival is known. `queue` has all that
+    wait when the pool is fifo, those still to arrive among them; `turns` those of each worker when it is round_robin.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Pool:
     pointer: int = attrs.field(default=0, init=False)
     head: Any = attrs.field(default=None, init=False)
     ready_at: int = attrs.field(default=FOREVER, init=False)
-    flying: list[int] = attrs.field(factory=list, init=False)
+    in_flight: list[int] = attrs.field(factory=list, init=False)
     peak_in_flight: int = attrs.field(default=0, init=False)
     join: Callable[[Any], None] = attrs.field(init=False)
     _in_order: bool = attrs.field(init=False)
@@ -70,16 +70,16 @@ class Pool:
 
         Returns the channel.
         """
-        free_at, flying = self.free_at, self.flying
+        free_at, in_flight = self.free_at, self.in_flight
         channel = 0
         while free_at[channel] > tick:
             channel += 1
         free_at[channel] = until
-        while flying and flying[0] <= tick:
-            heappop(flying)
-        heappush(flying, done)
-        if len(flying) > self.peak_in_flight:
-            self.peak_in_flight = len(flying)
+        while in_flight and in_flight[0] <= tick:
+            heappop(in_flight)
+        heappush(in_flight, done)
+        if len(in_flight) > self.peak_in_flight:
+            self.peak_in_flight = len(in_flight)
         self.leave()
         return channel
 
@@ -95,11 +95,11 @@ class Pool:
 
     def next_ready(self) -> int:
         """When the head has arrived, a channel is idle and a credit there."""
-        ready_at, arrival, flying = min(self.free_at), self.head.arrival, self.flying
+        ready_at, arrival, in_flight = min(self.free_at), self.head.arrival, self.in_flight
         if arrival > ready_at:
             ready_at = arrival
-        if len(flying) >= self.credits and flying[0] > ready_at:
-            return flying[0]
+        if len(in_flight) >= self.credits and in_flight[0] > ready_at:
+            return in_flight[0]
         return ready_at
 
     def _join_queue(self, request: Any) -> None:

@@ -10,9 +10,9 @@ Rules (docs/simulation.md tells them at length):
 
 A transfer that faults keeps its ticks; it moves nothing from the faulting descriptor on.
 
-Three occasions of the clock serve a transfer: its completion at C, the tick at whose end it is granted (see `arbiter`),
+Three events of the clock serve a transfer: its completion at C, the tick at whose end it is granted (see `arbiter`),
 and for partial granules the ends of their segments. All are in SimPy's queue; no process waits for any of them. Reads
-that are requested together share their occasions where they can (see `group`).
+that are requested together share their events where they can (see `read_batch`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -110,7 +110,7 @@ class Dma:
         group = mapping and batch_of(stream, seq, arrival, descriptors, self.costs, mapping)
         if group:
             stream.requests += group.transfers
-            stream.flying[seq] = group
+            stream.unfinished[seq] = group
             stream.pool.join(group)
             return
         for at, descriptor in enumerate(descriptors, seq):
@@ -151,7 +151,7 @@ class Dma:
         """The mappings have changed: look up what arrives from this tick on, whatever was known of it before."""
         now = event_queue.now(self.env)
         for stream in () if self._halted else self.streams.values():
-            for request in stream.flying.values():
+            for request in stream.unfinished.values():
                 if request.arrival >= now and request.stream is stream:
                     if isinstance(request, InFlightTransfer):
                         self._look_up_again(request)
@@ -166,7 +166,7 @@ class Dma:
             self.on_strike("worker_died", stream.worker, seq)
             raise DeviceFault("worker_died", stream.worker)
         stream.requests += 1
-        inflight = stream.flying[seq] = InFlightTransfer(stream, seq, stream.requests, tick, cost, descriptors)
+        inflight = stream.unfinished[seq] = InFlightTransfer(stream, seq, stream.requests, tick, cost, descriptors)
         self._look_up(inflight, stream, descriptors, plain)
         stream.pool.join(inflight)
 
@@ -220,11 +220,17 @@ class Dma:
         if self.inject.get((stream.worker, inflight.seq)) == "dma_error":
             inflight.places, inflight.fault = [], DeviceFault("dma_error", inflight.descriptors[0].address)
         if self.moves:
-            moments = early(self.spec.data_movement, self.seed, stream.worker, inflight.seq)
+            move_ticks = early(self.spec.data_movement, self.seed, stream.worker, inflight.seq)
             partial = [segment.partial_granules > 0 for segment in segments[: len(inflight.places)]]
             granule = self.spec.write_granule_bytes
             inflight.movement = Movement(
-                stream.kind, inflight.descriptors, inflight.places, stream.wait_state.scratch, granule, partial, moments
+                stream.kind,
+                inflight.descriptors,
+                inflight.places,
+                stream.wait_state.scratch,
+                granule,
+                partial,
+                move_ticks,
             )
             _depart(inflight.movement, inflight.arrival)
 
@@ -232,10 +238,10 @@ class Dma:
         self.on_strike("stall", inflight.stream.worker, inflight.seq)
 
     def _schedule(self, inflight: InFlightTransfer) -> None:
-        """Put the moments between grant and completion on the clock."""
+        """Post the events between grant and completion."""
         movement = inflight.movement
         assert movement is not None
-        if movement.moments is None:
+        if movement.move_ticks is None:
             sample_at, deliver_at = between(self.seed, inflight)
             event_queue.post(self.env, sample_at, event_queue.EFFECT, Alarm((lambda _: self._move(movement.sample),)))
             event_queue.post(self.env, deliver_at, event_queue.EFFECT, Alarm((lambda _: self._move(movement.deliver),)))
@@ -292,7 +298,7 @@ class Dma:
         if movement is not None:
             if movement.delivered_at < 0:
                 movement.deliver(inflight.done)
-            _check_moments(inflight, movement)
+            _check_ticks(inflight, movement)
             stream.traffic.moved_bytes += movement.moved_bytes
         elif self.moves:
             stream.traffic.moved_bytes += perform(inflight.places)
@@ -302,16 +308,16 @@ class Dma:
 
 
 def _depart(movement: Movement, tick: int) -> None:
-    """Take the data moments that fall on the arrival."""
-    moments = movement.moments
-    if moments and moments[0] == AT_ARRIVAL:
+    """Move the bytes whose tick is the arrival."""
+    move_ticks = movement.move_ticks
+    if move_ticks and move_ticks[0] == AT_ARRIVAL:
         movement.sample(tick)
-    if moments and moments[1] == AT_ARRIVAL:
+    if move_ticks and move_ticks[1] == AT_ARRIVAL:
         movement.deliver(tick)
 
 
-def _check_moments(inflight: InFlightTransfer, movement: Movement) -> None:
+def _check_ticks(inflight: InFlightTransfer, movement: Movement) -> None:
     """No data before its cause, and none after the completion."""
     if not inflight.arrival <= movement.sampled_at <= movement.delivered_at <= inflight.done:
-        moments = (inflight.arrival, movement.sampled_at, movement.delivered_at, inflight.done)
-        raise HazardError(f"transfer {inflight.key}: its data moves at {moments}")
+        move_ticks = (inflight.arrival, movement.sampled_at, movement.delivered_at, inflight.done)
+        raise HazardError(f"transfer {inflight.key}: its data moves at {move_ticks}")

@@ -18,7 +18,7 @@ from tessbed.sim.transfer.cost import TransferCost
 from tessbed.sim.transfer.descriptor import Descriptor
 from tessbed.sim.transfer.movement import Movement
 
-AT_ARRIVAL, AT_DONE = -1, -2  # moments that are known before their ticks are
+AT_ARRIVAL, AT_DONE = -1, -2  # ticks of moves that are named before they are known
 TransferTicks = tuple[int, int]
 ENDPOINTS: tuple[TransferTicks, ...] = ((AT_ARRIVAL, AT_ARRIVAL), (AT_ARRIVAL, AT_DONE), (AT_DONE, AT_DONE))
 FIXED: dict[str, TransferTicks] = {"at_issue": ENDPOINTS[0], "at_completion": ENDPOINTS[2]}
@@ -27,7 +27,7 @@ FIXED: dict[str, TransferTicks] = {"at_issue": ENDPOINTS[0], "at_completion": EN
 @queue_entry
 @attrs.define(eq=False)
 class InFlightTransfer:
-    """One transfer's run state; ticks are absolute, -1 until known. It is an event of the clock: its next moment.
+    """One transfer's run state; ticks are absolute, -1 until known. It is an event of the clock: its next step.
 
     `seq` counts all transfers of the worker from 0, `number` those of the direction from 1. `places` has the place of
     each descriptor that may move, or its copy where one copy at C is all there is to do; else `movement` does more.

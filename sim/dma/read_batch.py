@@ -21,8 +21,8 @@ none moves, only the last C is an event.
 
 ## Invariants
 
-1. `coming` has the C of granted reads that are not copied, in the order of grants; its C never fall. A read whose C is
-   before the last one in there overtakes, with an alarm of its own.
+1. `upcoming` has the C of granted reads that are not copied, in the order of grants; its C never fall. A read whose C
+   is before the last one in there overtakes, with an alarm of its own.
 2. Each read has taken its sequence number of the event queue at its grant, also where it is posted later: so its copy
    comes where it would have come by itself. A copy that would be next in the queue anyway is done at once, except the
    last: the worker wakes in that tick, so the clock must be there.
@@ -55,7 +55,7 @@ from tessbed.sim.transfer.movement import Place, locate
 class ReadBatch:
     """Reads of one stream, numbered from `seq` on among the worker's transfers and from `number` on among the stream's.
 
-    `grants` and `dones` are G and C of those that are granted. `coming` has the C, turn and index of those that are
+    `grants` and `dones` are G and C of those that are granted. `upcoming` has the C, turn and index of those that are
     still to be copied in the order of their grants, `left` counts all that are still to be copied. `causes_at` is when
     the end of the group can cause a request, as far as that is known. All reads are in `mapping`, unless the mappings
     change before their arrival: then `anew` has the place or the fault of each, and `fault` is one of them.
@@ -72,7 +72,7 @@ class ReadBatch:
     left: int = attrs.field(init=False)
     grants: list[int] = attrs.field(factory=list, init=False)
     dones: list[int] = attrs.field(factory=list, init=False)
-    coming: deque[tuple[int, int, int]] = attrs.field(factory=deque, init=False)
+    upcoming: deque[tuple[int, int, int]] = attrs.field(factory=deque, init=False)
     callbacks: Calls | None = attrs.field(init=False)
     moved_bytes: int = attrs.field(default=0, init=False)
     causes_at: int = attrs.field(default=FOREVER, init=False)
@@ -143,29 +143,29 @@ class ReadBatch:
         if len(dones) == self.transfers:
             self.causes_at = self._last + issue_ticks
             if not moves:
-                self._stand(self._last, self._turn)
+                self._post_next(self._last, self._turn)
 
     def fall_due(self) -> None:
         """It is the C of one read, or of the last."""
         if self.stream.halted:
             return
         if self.stream.moves:
-            self._copy_coming()
+            self._copy_upcoming()
         else:
             self.left = 0
         if not self.left:
             self.stream.land_group(self)
 
     def _expect(self, first: int) -> None:
-        env, coming, stands = self.stream.env, self.coming, bool(self.coming)
+        env, upcoming, posted = self.stream.env, self.upcoming, bool(self.upcoming)
         for index in range(first, len(self.dones)):
             done, turn = self.dones[index], event_queue.reserve_sequence(env)
-            if coming and done < coming[-1][0]:
+            if upcoming and done < upcoming[-1][0]:
                 event_queue.post_reserved(env, done, turn, Alarm((lambda _, index=index: self._overtake(index),)))
             else:
-                coming.append((done, turn, index))
-        if not stands:
-            self._stand(*coming[0][:2])
+                upcoming.append((done, turn, index))
+        if not posted:
+            self._post_next(*upcoming[0][:2])
 
     def _expect_faults(self, lookup: "Lookup", first: int) -> None:
         """Those from index `first` on may have just been granted.
@@ -184,24 +184,24 @@ class ReadBatch:
         if self.anew is not None and wait_state.fault is None and not self.stream.halted:
             wait_state.fault = self.anew.faults.get(index)
 
-    def _stand(self, tick: int, turn: int) -> None:
+    def _post_next(self, tick: int, turn: int) -> None:
         self.callbacks = FALL_DUE
         event_queue.post_reserved(self.stream.env, tick, turn, self)
 
-    def _copy_coming(self) -> None:
+    def _copy_upcoming(self) -> None:
         """Copy what is due, and what would be next to happen anyhow but for the last: its tick is the worker's."""
-        env, coming, packing = self.stream.env, self.coming, self.stream.wait_state.packing
+        env, upcoming, packing = self.stream.env, self.upcoming, self.stream.wait_state.packing
         while True:
-            done, _, index = coming.popleft()
+            done, _, index = upcoming.popleft()
             if packing:
                 self.stream.wait_state.pack_before(done)
             self._copy(index)
             self.left -= 1
-            if not coming:
+            if not upcoming:
                 return
-            done, turn, _ = coming[0]
+            done, turn, _ = upcoming[0]
             if self.left == 1 or not event_queue.is_first(env, done, turn):
-                self._stand(done, turn)
+                self._post_next(done, turn)
                 return
 
     def _overtake(self, index: int) -> None:
@@ -272,7 +272,7 @@ def batch_of(
     mapping: Mapping,
 ) -> ReadBatch | None:
     """The group of these reads; None where one of them is not plain: it leaves the mapping or misuses the scratch."""
-    known, room, transfer_costs = costs.reads, stream.wait_state.scratch.size, []
+    known, capacity, transfer_costs = costs.reads, stream.wait_state.scratch.size, []
     base, end = mapping.address, mapping.end
     for descriptor in descriptors:
         address, low, rows, row_bytes, pitch, scratch_pitch = descriptor
@@ -281,7 +281,7 @@ def batch_of(
         steps = rows - 1
         if address < base or address + steps * pitch + row_bytes > end:
             return None
-        if low < 0 or low + steps * scratch_pitch + row_bytes > room or (steps and scratch_pitch < row_bytes):
+        if low < 0 or low + steps * scratch_pitch + row_bytes > capacity or (steps and scratch_pitch < row_bytes):
             return None
     return ReadBatch(
         stream, seq, stream.requests + 1, arrival, transfer_costs, descriptors, mapping, len(transfer_costs)

@@ -34,7 +34,7 @@ class TransferStream:
     """`latency` is from data end to done, the same for all. `moves` is False where ticks are counted and no byte moves.
 
     `zero` is the tick of the launch; the sums are of absolute ticks. `halted` stops every further effect for good.
-    `flying` and `awaited` are the wait state's own, which never takes others: each transfer looks at them.
+    `unfinished` and `awaited` are the wait state's own, which never takes others: each transfer looks at them.
     """
 
     env: Environment
@@ -46,7 +46,7 @@ class TransferStream:
     zero: int
     moves: bool
     worker: int = attrs.field(init=False)
-    flying: dict[int, Any] = attrs.field(init=False)
+    unfinished: dict[int, Any] = attrs.field(init=False)
     awaited: set[int] = attrs.field(init=False)
     write: bool = attrs.field(init=False)
     halted: bool = attrs.field(default=False, init=False)
@@ -61,14 +61,14 @@ class TransferStream:
 
     def __attrs_post_init__(self) -> None:
         self.worker, self.write = self.wait_state.worker, self.kind == "write"
-        self.flying, self.awaited = self.wait_state.flying, self.wait_state.awaited
+        self.unfinished, self.awaited = self.wait_state.unfinished, self.wait_state.awaited
 
     def land(self, inflight: Any) -> None:
         """A transfer is done."""
         grant, done = inflight.grant, inflight.done
         if not inflight.arrival <= grant <= inflight.start < inflight.end <= done:
             raise HazardError(f"transfer {inflight.key}: an effect precedes its cause")
-        del self.flying[inflight.seq]
+        del self.unfinished[inflight.seq]
         self._single.append((inflight.number, grant, done, inflight.cost))
         if inflight.fault is not None and self.moves:
             self.traffic.due_bytes -= inflight.withheld_bytes
@@ -78,7 +78,7 @@ class TransferStream:
 
     def land_group(self, group: Any) -> None:
         """A group is done as a whole."""
-        del self.flying[group.seq]
+        del self.unfinished[group.seq]
         numbers = range(group.number, group.number + group.transfers)
         self._add(numbers, group.grants, group.dones, group.transfer_costs)
         self.traffic.moved_bytes += group.moved_bytes
@@ -88,7 +88,7 @@ class TransferStream:
 
     def settle(self, now: int) -> None:
         """The job ends at `now`: of a group that is still under way, account for the reads that are done."""
-        for group in self.flying.values():
+        for group in self.unfinished.values():
             if group.stream is self:
                 landed = group.landed(now)
                 for i in landed:

@@ -16,8 +16,9 @@ from tessbed.sim.events import event_queue
 class WaitState:
     """The scratch of a worker, and the `wake-up event` that it waits for. `view` is of the scratch.
 
-    `flying` has what is not done, by its first sequence: Transfers and read batches. The worker waits for `awaited`,
-    sequences. `packing` are computations that have a tick and still have to act. `fault` is the first that landed.
+    `unfinished` has what is not done, by its first sequence: transfers and read batches. The worker waits for the
+    sequences in `awaited`. `packing` are computations that have a tick and still have to act. `fault` is the first that
+    landed.
     """
 
     env: Environment
@@ -25,7 +26,7 @@ class WaitState:
     scratch: np.ndarray
     wakeup: Event = attrs.field(init=False)
     view: memoryview = attrs.field(init=False)
-    flying: dict[int, Any] = attrs.field(factory=dict, init=False)
+    unfinished: dict[int, Any] = attrs.field(factory=dict, init=False)
     awaited: set[int] = attrs.field(factory=set, init=False)
     packing: deque[tuple[int, Callable[[], None]]] = attrs.field(factory=deque, init=False)
     fault: DeviceFault | None = attrs.field(default=None, init=False)
@@ -42,7 +43,7 @@ class WaitState:
     def in_flight(self) -> int:
         """Transfers that are not done."""
         now = event_queue.now(self.env)
-        return sum(inflight.in_flight(now) for inflight in self.flying.values())
+        return sum(inflight.in_flight(now) for inflight in self.unfinished.values())
 
     def pack_before(self, tick: int) -> None:
         """Let the computations act that end before `tick`: something looks at the scratch then."""

@@ -15,7 +15,7 @@
    | requests of reads of a worker | 1 | it waits for each group |
    | requests of drains of a worker | slots | a slot is drained again only when its last drain is granted |
    | transfers in flight of a pool | credits, or cores * max(longest group, slots) | a core runs one worker at a time |
-   `flying` is pruned before each push, so it never holds more than are in flight.
+   `in_flight` is pruned before each push, so it never holds more than are in flight.
 
    Where the form differs from Python's:
    - Requests are in a ring for each worker and direction. find_due looks at the heads of all workers of a pool, which
@@ -64,7 +64,7 @@ typedef struct Spec {
 
 typedef struct Sums { i64 transfers; i128 grants, ends; u64 weighted; } Sums;
 typedef struct Request { i64 arrival, seq, granted, latest, group; } Request;
-typedef struct Queue { Request *at; i64 first, size, room; } Queue;
+typedef struct Queue { Request *at; i64 first, size, capacity; } Queue;
 typedef struct Heap { i64 *at, size; } Heap;
 typedef struct Due { i64 tick, arrival, worker, seq, pool; } Due;
 typedef struct TransferTimes { i64 worker, seq, arrival, pool, grant, start, end, done; } TransferTimes;
@@ -78,7 +78,7 @@ typedef struct WorkerState {
 
 typedef struct PoolState {
     i64 kind, port, pointer, peak, worker, step; /* its workers are worker, worker + step, ... */
-    Heap idle_at, flying;
+    Heap idle_at, in_flight;
     Due due;
 } PoolState;
 
@@ -93,7 +93,7 @@ typedef struct Launch {
     WorkerState *worker_state, *rolled;
     PoolState *pool;
     TransferTimes *trace;
-    i64 moments, room;
+    i64 recorded, capacity;
     int lacks_memory;
     /* period_skip.py */
     WorkerState *leader, *kept_states;
@@ -138,9 +138,9 @@ static int before(const Due *one, const Due *other) {
 }
 
 static i64 free_from(const Launch *launch, const PoolState *pool, i64 tick) {
-    const Heap *flying = &pool->flying;
+    const Heap *in_flight = &pool->in_flight;
     if (pool->idle_at.at[0] > tick) tick = pool->idle_at.at[0];
-    return flying->size >= launch->spec->credits && flying->at[0] > tick ? flying->at[0] : tick;
+    return in_flight->size >= launch->spec->credits && in_flight->at[0] > tick ? in_flight->at[0] : tick;
 }
 
 static const Request *oldest(const WorkerState *worker_state, i64 kind) {
@@ -186,7 +186,7 @@ static void request(Launch *launch, WorkerState *worker_state, i64 kind, i64 arr
     Queue *queue = worker_state->queues + kind;
     i64 core = launch->spec->per_core ? worker_state->worker % launch->spec->cores : 0, number = core * KINDS + kind;
     i64 at = queue->first + queue->size++;
-    queue->at[at < queue->room ? at : at - queue->room] = (Request){arrival, worker_state->seq, 0, 0, group};
+    queue->at[at < queue->capacity ? at : at - queue->capacity] = (Request){arrival, worker_state->seq, 0, 0, group};
     worker_state->seq += launch->groups[group].count;
     const Due *due = &launch->pool[number].due;
     if (launch->spec->in_turn || due->tick == FOREVER || arrival < due->arrival ||
@@ -304,18 +304,18 @@ static void granted(Launch *launch, const PoolState *pool, WorkerState *worker_s
 
 /* Grants */
 
-static void record(Launch *launch, TransferTimes moment) {
-    if (launch->moments == launch->room) {
-        i64 room = launch->room ? 2 * launch->room : 1024;
-        TransferTimes *more = realloc(launch->trace, (size_t)room * sizeof *more);
+static void record(Launch *launch, TransferTimes times) {
+    if (launch->recorded == launch->capacity) {
+        i64 capacity = launch->capacity ? 2 * launch->capacity : 1024;
+        TransferTimes *more = realloc(launch->trace, (size_t)capacity * sizeof *more);
         if (!more) {
             launch->lacks_memory = 1;
             return;
         }
         launch->trace = more;
-        launch->room = room;
+        launch->capacity = capacity;
     }
-    launch->trace[launch->moments++] = moment;
+    launch->trace[launch->recorded++] = times;
 }
 
 static void serve(Launch *launch, i64 number, const Due *limit) {
@@ -324,12 +324,12 @@ static void serve(Launch *launch, i64 number, const Due *limit) {
     i64 worker = pool->due.worker, now = pool->due.tick, latency = spec->latency[pool->kind];
     WorkerState *worker_state = launch->worker_state + worker;
     Queue *queue = worker_state->queues + pool->kind;
-    Request *asked = queue->at + queue->first;
-    const Group *group = launch->groups + asked->group;
+    Request *entry = queue->at + queue->first;
+    const Group *group = launch->groups + entry->group;
     const Cost *costs = launch->costs + group->first;
     Sums *sums = worker_state->sums + pool->kind;
-    i64 index = asked->granted, stop = spec->in_turn ? index + 1 : group->count;
-    i64 port = launch->port_free[pool->port], latest = asked->latest;
+    i64 index = entry->granted, stop = spec->in_turn ? index + 1 : group->count;
+    i64 port = launch->port_free[pool->port], latest = entry->latest;
     pool->due.tick = FOREVER;
     for (;;) {
         const Cost *cost = costs + index;
@@ -337,31 +337,31 @@ static void serve(Launch *launch, i64 number, const Due *limit) {
         port = start + cost->m;
         launch->port_busy[pool->port] += cost->m;
         sift_down(&pool->idle_at, end);
-        while (pool->flying.size && pool->flying.at[0] <= now) pop(&pool->flying);
-        push(&pool->flying, end + latency);
-        if (pool->flying.size > pool->peak) pool->peak = pool->flying.size;
+        while (pool->in_flight.size && pool->in_flight.at[0] <= now) pop(&pool->in_flight);
+        push(&pool->in_flight, end + latency);
+        if (pool->in_flight.size > pool->peak) pool->peak = pool->in_flight.size;
         sums->grants += now;
         sums->ends += end;
         sums->weighted += (u64)++sums->transfers * (u64)end;
         if (end > latest) latest = end;
         if (spec->tracing)
-            record(launch, (TransferTimes){worker, asked->seq, asked->arrival, number, now, start, end,
+            record(launch, (TransferTimes){worker, entry->seq, entry->arrival, number, now, start, end,
                                            end + latency});
-        asked->seq++;
+        entry->seq++;
         if (++index == stop) break;
-        Due next = {free_from(launch, pool, now), asked->arrival, worker, asked->seq, number};
+        Due next = {free_from(launch, pool, now), entry->arrival, worker, entry->seq, number};
         if (before(limit, &next)) break;
         now = next.tick;
     }
     launch->port_free[pool->port] = port;
     launch->now = now;
-    asked->granted = index;
-    asked->latest = latest;
+    entry->granted = index;
+    entry->latest = latest;
     if (spec->in_turn) pool->pointer = worker + 1;
     if (index == group->count) {
-        i64 arrival = asked->arrival;
+        i64 arrival = entry->arrival;
         queue->size--;
-        if (++queue->first == queue->room) queue->first = 0;
+        if (++queue->first == queue->capacity) queue->first = 0;
         granted(launch, pool, worker_state, arrival, latest + latency);
     }
     find_due(launch, number);
@@ -388,12 +388,12 @@ static i64 *add_sorted(i64 *to, const Heap *heap, i64 now, int keeps_free) {
 static i64 *add_queue(i64 *to, const WorkerState *worker_state, const Queue *queue, i64 now) {
     *to++ = queue->size;
     for (i64 i = 0; i < queue->size; i++) {
-        const Request *asked = queue->at + (queue->first + i) % queue->room;
-        *to++ = asked->arrival - now;
-        *to++ = worker_state->seq - asked->seq;
-        *to++ = asked->granted;
-        *to++ = asked->granted ? asked->latest - now : 0;
-        *to++ = asked->group;
+        const Request *entry = queue->at + (queue->first + i) % queue->capacity;
+        *to++ = entry->arrival - now;
+        *to++ = worker_state->seq - entry->seq;
+        *to++ = entry->granted;
+        *to++ = entry->granted ? entry->latest - now : 0;
+        *to++ = entry->group;
     }
     return to;
 }
@@ -421,7 +421,7 @@ static i64 state(const Launch *launch, i64 now, i64 *to) {
         const PoolState *pool = launch->pool + number;
         *to++ = pool->pointer;
         to = add_sorted(to, &pool->idle_at, now, 1);
-        to = add_sorted(to, &pool->flying, now, 0);
+        to = add_sorted(to, &pool->in_flight, now, 0);
     }
     for (i64 port = 0; port < launch->spec->ports; port++)
         *to++ = launch->port_free[port] > now ? launch->port_free[port] - now : 0;
@@ -460,10 +460,10 @@ static void shift_worker(WorkerState *worker_state, const WorkerState *then, i64
         Queue *queue = worker_state->queues + kind;
         repeat_sums(worker_state->sums + kind, then->sums + kind, times, period);
         for (i64 i = 0; i < queue->size; i++) {
-            Request *asked = queue->at + (queue->first + i) % queue->room;
-            asked->arrival += ahead;
-            asked->seq += seq;
-            asked->latest += ahead;
+            Request *entry = queue->at + (queue->first + i) % queue->capacity;
+            entry->arrival += ahead;
+            entry->seq += seq;
+            entry->latest += ahead;
         }
     }
 }
@@ -485,7 +485,7 @@ static void jump(Launch *launch, i64 now) {
     launch->now += times * period;
     for (i64 number = 0; number < launch->pools; number++) {
         shift_heap(&launch->pool[number].idle_at, times * period);
-        shift_heap(&launch->pool[number].flying, times * period);
+        shift_heap(&launch->pool[number].in_flight, times * period);
         find_due(launch, number);
     }
     launch->jumped += times;
@@ -542,21 +542,21 @@ static int go_on(Launch *launch) {
 
 /* The module */
 
-typedef struct Room { /* what a launch needs, in items */
-    i64 flying, state;
-} Room;
+typedef struct Sizes { /* what a launch needs, in items */
+    i64 in_flight, state;
+} Sizes;
 
-static Room room_of(const Launch *launch, i64 longest) {
+static Sizes sizes_of(const Launch *launch, i64 longest) {
     const Spec *spec = launch->spec;
     i64 cores = launch->workers < spec->cores ? launch->workers : spec->cores; /* a core runs one worker at a time */
     i64 most = (spec->per_core ? 1 : cores) * (longest > spec->slots ? longest : spec->slots);
-    i64 flying = spec->credits < most ? spec->credits : most;
+    i64 in_flight = spec->credits < most ? spec->credits : most;
     i64 channels = spec->channels[0] > spec->channels[1] ? spec->channels[0] : spec->channels[1];
-    i64 state = launch->workers * (16 + 6 * spec->slots) + launch->pools * (3 + channels + flying) + spec->ports;
-    return (Room){flying, state};
+    i64 state = launch->workers * (16 + 6 * spec->slots) + launch->pools * (3 + channels + in_flight) + spec->ports;
+    return (Sizes){in_flight, state};
 }
 
-static void set_up(Launch *launch, const Span *spans, Room room, i64 *ints, Request *requests) {
+static void set_up(Launch *launch, const Span *spans, Sizes sizes, i64 *ints, Request *requests) {
     const Spec *spec = launch->spec;
     launch->now = -1;
     for (i64 w = 0; w < launch->workers; w++) {
@@ -580,11 +580,11 @@ static void set_up(Launch *launch, const Span *spans, Room room, i64 *ints, Requ
         pool->due.tick = FOREVER;
         pool->idle_at = (Heap){ints, spec->channels[pool->kind]};
         ints += spec->channels[pool->kind];
-        pool->flying.at = ints;
-        ints += room.flying;
+        pool->in_flight.at = ints;
+        ints += sizes.in_flight;
     }
     launch->kept = ints;
-    launch->fresh = ints + room.state;
+    launch->fresh = ints + sizes.state;
 }
 
 static i64 *add_i128(i64 *to, i128 value) {
@@ -635,10 +635,10 @@ static int run(Launch *launch) {
 
 static PyObject *count_all(Launch *launch, const Span *spans, i64 longest) {
     const Spec *spec = launch->spec;
-    Room room = room_of(launch, longest);
+    Sizes sizes = sizes_of(launch, longest);
     i64 channels = spec->channels[0] + spec->channels[1];
     size_t ints = (size_t)(launch->workers * spec->slots + launch->pools / KINDS * channels +
-                           launch->pools * room.flying + 2 * room.state);
+                           launch->pools * sizes.in_flight + 2 * sizes.state);
     launch->worker_state = calloc((size_t)launch->workers, sizeof *launch->worker_state);
     launch->kept_states = calloc((size_t)launch->workers, sizeof *launch->worker_state);
     launch->pool = calloc((size_t)launch->pools, sizeof *launch->pool);
@@ -648,12 +648,12 @@ static PyObject *count_all(Launch *launch, const Span *spans, i64 longest) {
     if (!launch->worker_state || !launch->kept_states || !launch->pool || !numbers || !requests) {
         PyErr_NoMemory();
     } else {
-        set_up(launch, spans, room, numbers, requests);
+        set_up(launch, spans, sizes, numbers, requests);
         if (!run(launch)) {
             PyObject *counted = figures(launch);
             if (counted)
                 result = Py_BuildValue("(Ny#)", counted, launch->trace ? (const char *)launch->trace : "",
-                                       (Py_ssize_t)(launch->moments * (i64)sizeof *launch->trace));
+                                       (Py_ssize_t)(launch->recorded * (i64)sizeof *launch->trace));
         }
     }
     free(launch->worker_state);
@@ -684,7 +684,7 @@ static PyObject *count(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef methods[] = {
-    {"count", count, METH_VARARGS, "The figures and the moments of a launch, as native.py lays them out."},
+    {"count", count, METH_VARARGS, "The figures of a launch and the times of its transfers, as native.py lays them out."},
     {NULL, NULL, 0, NULL},
 };
 

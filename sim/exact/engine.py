@@ -9,7 +9,7 @@ import os
 
 from tessbed.sim.errors import EngineError
 from tessbed.sim.exact import native, period_skip
-from tessbed.sim.exact.program import Counted, LaunchProgram, Sums, Tally, Timing
+from tessbed.sim.exact.program import CountResult, LaunchProgram, Sums, Tally, Timing
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
 from tessbed.sim.stats import STALLS, WORD, Digest, PoolStats, PortStats, WorkerStats
 
@@ -27,7 +27,7 @@ def simulate(spec: DeviceSpec, program: LaunchProgram, *, trace: bool = False) -
         pools=tuple(_pool(spec, counted, number) for number in range(len(counted.peaks))),
         ports=tuple(map(PortStats, DIRECTIONS if spec.memory.split_port else ("memory",), counted.port_busy)),
         digests=_digests(spec, counted),
-        trace=counted.moments,
+        trace=counted.times,
     )
 
 
@@ -50,7 +50,7 @@ def _worker(number: int, tally: Tally) -> WorkerStats:
     return WorkerStats(number, tally.start, tally.finish, dict(zip(STALLS, tally.stalls, strict=True)))
 
 
-def _pool(spec: DeviceSpec, counted: Counted, number: int) -> PoolStats:
+def _pool(spec: DeviceSpec, counted: CountResult, number: int) -> PoolStats:
     per_core = spec.dma.channel_scope == "per_core"
     core, kind = divmod(number, len(DIRECTIONS))
     mine = [tally.sums[kind] for tally in (counted.tallies[core :: spec.cores] if per_core else counted.tallies)]
@@ -61,7 +61,7 @@ def _pool(spec: DeviceSpec, counted: Counted, number: int) -> PoolStats:
     return PoolStats(DIRECTIONS[kind], core if per_core else -1, channels, spec.dma.outstanding, grants, busy, peak)
 
 
-def _digests(spec: DeviceSpec, counted: Counted) -> dict[tuple[int, str], Digest]:
+def _digests(spec: DeviceSpec, counted: CountResult) -> dict[tuple[int, str], Digest]:
     latencies = spec.memory.read_latency_ticks, spec.memory.write_latency_ticks
     return {
         (worker, kind): _digest(sums, latency)

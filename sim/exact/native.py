@@ -7,7 +7,7 @@ The orders of fields are the structs of `_exact.c`.
 from array import array
 from itertools import chain, starmap
 
-from tessbed.sim.exact.program import BandRun, Counted, LaunchProgram, Sums, Tally, TimedBand, TransferTimes
+from tessbed.sim.exact.program import BandRun, CountResult, LaunchProgram, Sums, Tally, TimedBand, TransferTimes
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
 from tessbed.sim.stats import STALLS, WORD
 
@@ -28,15 +28,15 @@ BAND_FIELDS = 6
 
 def count_in_c(
     spec: DeviceSpec, program: LaunchProgram, *, tracing: bool = False, skips: bool = True
-) -> Counted | None:
+) -> CountResult | None:
     """All that is counted of a launch, as `count_in_python` does; None where its ticks could leave 62 bits."""
     assert _exact is not None
     costs, groups, bands = _bands(program.bands)
     if not _fits(spec, program, costs, bands):
         return None
     settings = array("q", _settings(spec, skips and not tracing, tracing))
-    figures, moments = _exact.count(settings, costs, groups, bands, *_runs(program.workers))
-    return _counted(len(program.workers), spec, array("q", figures), array("q", moments))
+    figures, times = _exact.count(settings, costs, groups, bands, *_runs(program.workers))
+    return _counted(len(program.workers), spec, array("q", figures), array("q", times))
 
 
 def _fits(spec: DeviceSpec, program: LaunchProgram, costs: "array[int]", bands: "array[int]") -> bool:
@@ -89,7 +89,7 @@ def _runs(workers: tuple[tuple[BandRun, ...], ...]) -> "tuple[array[int], array[
     return order, runs, spans
 
 
-def _counted(workers: int, spec: DeviceSpec, figures: "array[int]", moments: "array[int]") -> Counted:
+def _counted(workers: int, spec: DeviceSpec, figures: "array[int]", times: "array[int]") -> CountResult:
     reasons = len(STALLS)
     size, sums = 2 + reasons + 6 * len(DIRECTIONS), 2 + reasons
     tallies = []
@@ -99,11 +99,11 @@ def _counted(workers: int, spec: DeviceSpec, figures: "array[int]", moments: "ar
         tallies.append(Tally(mine[0], mine[1], tuple(mine[2:sums]), (reads, drains)))
     rest = figures[workers * size : -1]
     ports = len(DIRECTIONS) if spec.memory.split_port else 1
-    return Counted(
+    return CountResult(
         tallies=tuple(tallies),
         peaks=tuple(rest[:-ports]),
         port_busy=tuple(rest[-ports:]),
-        moments=tuple(starmap(TransferTimes, zip(*[iter(moments)] * len(TransferTimes._fields), strict=True))),
+        times=tuple(starmap(TransferTimes, zip(*[iter(times)] * len(TransferTimes._fields), strict=True))),
         jumped=figures[-1],
     )
 

@@ -48,7 +48,7 @@ from typing import Any
 import attrs
 
 from tessbed.sim.exact.pool_state import PoolState
-from tessbed.sim.exact.program import Counted, LaunchProgram
+from tessbed.sim.exact.program import CountResult, LaunchProgram
 from tessbed.sim.exact.recurrence import END, UNKNOWN, Recurrence, WorkerState
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
 
@@ -56,16 +56,18 @@ MOST_LOOKS = 2000
 """A leader that was looked at so often without success is left alone: its launch does not repeat soon."""
 
 
-def count_in_python(spec: DeviceSpec, program: LaunchProgram, *, tracing: bool = False, skips: bool = True) -> Counted:
-    """All that is counted of a launch; with `skips`, periods are jumped, unless every moment is asked for."""
+def count_in_python(
+    spec: DeviceSpec, program: LaunchProgram, *, tracing: bool = False, skips: bool = True
+) -> CountResult:
+    """All that is counted of a launch; with `skips`, periods are jumped, unless a trace is asked for."""
     launch = Recurrence(spec, program, tracing)
     skipper = PeriodSkipper(launch)
     launch.run(skipper.watch if skips and not tracing else None)
-    return Counted(
+    return CountResult(
         tallies=tuple(worker_state.tally for worker_state in launch.worker_states),
         peaks=tuple(pool.peak for pool in launch.pools),
         port_busy=tuple(launch.port_busy),
-        moments=tuple(launch.trace),
+        times=tuple(launch.trace),
         jumped=skipper.jumped,
     )
 
@@ -175,7 +177,7 @@ def _snapshot_pool(pool: PoolState, now: int) -> Any:
         )
     ]
     idle = sorted([max(0, tick - now) for tick in pool.idle_at])
-    return requests, idle, sorted([tick - now for tick in pool.flying if tick > now]), pool.pointer
+    return requests, idle, sorted([tick - now for tick in pool.in_flight if tick > now]), pool.pointer
 
 
 def _keep(launch: Recurrence, now: int, state: Any) -> Snapshot:
@@ -214,7 +216,7 @@ def _repeat_sums(launch: Recurrence, then: Snapshot, times: int, period: int) ->
 def _shift_pool(pool: PoolState, ahead: int, seqs: list[int]) -> None:
     """An equal shift leaves heaps in order."""
     pool.idle_at[:] = [tick + ahead for tick in pool.idle_at]
-    pool.flying[:] = [tick + ahead for tick in pool.flying]
+    pool.in_flight[:] = [tick + ahead for tick in pool.in_flight]
     for request in [*pool.requests, *(request for queue in pool.queues.values() for request in queue)]:
         request[0] += ahead
         request[2] += seqs[request[1]]

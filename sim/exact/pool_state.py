@@ -5,7 +5,7 @@ there. All three are known integers, so that tick is a maximum:
 
     max(now, arrival, idle_at[0], and flying[0] where as many are in flight as there are credits)
 
-`flying` may hold C that are past, whose credits are back: they are dropped at the next grant, and do no harm before,
+`in_flight` may hold C that are past, whose credits are back: they are dropped at the next grant, and do no harm before,
 since a past C is never the maximum. Under `fifo` the head is the least (arrival, worker, sequence). Under `round_robin`
 it is the oldest request of the first worker at or after `pointer` among those that have arrived by that very tick; so
 the tick is found first, from the earliest arrival, and then who is there.
@@ -30,7 +30,7 @@ NEVER: Due = (FOREVER, 0, 0, 0, 0)
 
 @attrs.define(eq=False)
 class PoolState:
-    """The ticks at which channels are idle (`idle_at`) and credits come back (`flying`) are heaps.
+    """The ticks at which channels are idle (`idle_at`) and credits come back (`in_flight`) are heaps.
 
     Requests are in `requests`, a heap, or where workers take turns in `queues`, by worker; never in both.
     """
@@ -41,7 +41,7 @@ class PoolState:
     credits: int
     port: int
     idle_at: list[int]
-    flying: list[int] = attrs.Factory(list)
+    in_flight: list[int] = attrs.Factory(list)
     requests: list[Request] = attrs.Factory(list)
     queues: dict[int, deque[Request]] = attrs.Factory(dict)
     pointer: int = 0
@@ -80,10 +80,10 @@ def leave(pool: PoolState, worker: int) -> None:
 
 def _free_from(pool: PoolState, tick: int) -> int:
     """The first tick from `tick` on with an idle channel and a credit."""
-    idle, flying = pool.idle_at[0], pool.flying
+    idle, in_flight = pool.idle_at[0], pool.in_flight
     if idle > tick:
         tick = idle
-    return flying[0] if len(flying) >= pool.credits and flying[0] > tick else tick
+    return in_flight[0] if len(in_flight) >= pool.credits and in_flight[0] > tick else tick
 
 
 def due_oldest(pool: PoolState, now: int) -> Due:

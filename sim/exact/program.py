@@ -91,16 +91,16 @@ class Tally:
 
 
 @attrs.frozen
-class Counted:
+class CountResult:
     """What the recurrence counts: of workers, of pools the most transfers in flight, of ports the ticks busy.
 
-    `jumped` is how many periods were counted without being walked; the moments are in order of grants.
+    `jumped` is how many periods were counted without being walked; `times` are in order of grants.
     """
 
     tallies: tuple[Tally, ...]
     peaks: tuple[int, ...]
     port_busy: tuple[int, ...]
-    moments: tuple[TransferTimes, ...]
+    times: tuple[TransferTimes, ...]
     jumped: int
 
 

@@ -249,7 +249,7 @@ class Recurrence:
         due[number] = NEVER
         limit = due[1 - number] if len(due) == 2 else min(due)
         stop = index + 1 if self.in_turn else len(costs)
-        idle_at, flying, allowed, latency = pool.idle_at, pool.flying, pool.credits, pool.latency
+        idle_at, in_flight, allowed, latency = pool.idle_at, pool.in_flight, pool.credits, pool.latency
         port_free = self.port_free[pool.port]
         trace = self.trace if self.tracing else None
         first, first_seq, peak = index, seq - index, pool.peak
@@ -263,15 +263,15 @@ class Recurrence:
             port_ticks += m
             end = start + c
             heapreplace(idle_at, end)  # the channel that is idle for longest: which one it is, no tick depends on
-            if flying and flying[0] <= now:
-                heapreplace(flying, end + latency)
-                while flying[0] <= now:
-                    heappop(flying)
+            if in_flight and in_flight[0] <= now:
+                heapreplace(in_flight, end + latency)
+                while in_flight[0] <= now:
+                    heappop(in_flight)
             else:
-                heappush(flying, end + latency)
-            in_flight = len(flying)
-            if in_flight > peak:
-                peak = in_flight
+                heappush(in_flight, end + latency)
+            outstanding = len(in_flight)
+            if outstanding > peak:
+                peak = outstanding
             sum_grants += now
             sum_ends += end
             sum_running_ends += sum_ends
@@ -283,8 +283,8 @@ class Recurrence:
             if index == stop:
                 break
             tick = idle_at[0]
-            if in_flight >= allowed and flying[0] > tick:
-                tick = flying[0]
+            if outstanding >= allowed and in_flight[0] > tick:
+                tick = in_flight[0]
             if tick > now:
                 if tick >= limit[0] and (tick, arrival, worker, first_seq + index, number) > limit:
                     break

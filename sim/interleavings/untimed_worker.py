@@ -40,7 +40,7 @@ class UntimedWorker:
     counts: dict[str, int]
     staging: Staging | None
     _begin: Begin
-    _flying: dict[int, Transfer] = attrs.field(factory=dict, init=False)
+    _unfinished: dict[int, Transfer] = attrs.field(factory=dict, init=False)
     _slots: dict[int, int] = attrs.field(factory=dict, init=False)
     _seq: int = attrs.field(default=0, init=False)
 
@@ -90,7 +90,7 @@ class UntimedWorker:
 
     def wait_drains(self, reason: str = "end") -> Steps:
         """Wait for everything that was issued."""
-        yield from self._wait(list(self._flying))
+        yield from self._wait(list(self._unfinished))
 
     def count(self, name: str, n: int = 1) -> None:
         """Add `n` to one of the firmware's statistics."""
@@ -110,12 +110,12 @@ class UntimedWorker:
         return range(first, self._seq)
 
     def _ask(self, kind: str, chain: tuple[Descriptor, ...]) -> None:
-        self._flying[self._seq] = self._begin(self, self._seq, kind, chain)
+        self._unfinished[self._seq] = self._begin(self, self._seq, kind, chain)
         self._seq += 1
 
     def _wait(self, seqs: Iterable[int]) -> Steps:
         seqs = list(seqs)
-        waited = [self._flying.pop(seq) for seq in seqs if seq in self._flying]
+        waited = [self._unfinished.pop(seq) for seq in seqs if seq in self._unfinished]
         if waited:
             yield Pause(waited)
         if self.staging:

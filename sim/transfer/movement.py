@@ -79,7 +79,7 @@ def perform(copies: Sequence[Copy]) -> int:
 
 @attrs.define(eq=False)
 class Movement:
-    """Bytes that move in more than one step. `moments` are t1 and t2 where they are known before the grant.
+    """Bytes that move in more than one step. `move_ticks` are t1 and t2 where they are known before the grant.
 
     `samples` are the source bytes of each descriptor, rows one after the other, once taken. `segment` is the one
     whose partial granules are under way, with `background` read.
@@ -91,7 +91,7 @@ class Movement:
     scratch: np.ndarray
     granule: int
     partial: Sequence[bool]
-    moments: tuple[int, int] | None
+    move_ticks: tuple[int, int] | None
     samples: list[np.ndarray] | None = attrs.field(default=None, init=False)
     sampled_at: int = attrs.field(default=-1, init=False)
     delivered_at: int = attrs.field(default=-1, init=False)

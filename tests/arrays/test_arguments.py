@@ -146,7 +146,7 @@ MESSAGES: dict[str, tuple[Callable[[], object], str]] = {
 
 @pytest.mark.parametrize(("call", "words"), MESSAGES.values(), ids=MESSAGES.keys())
 def test_messages(call: Callable[[], object], words: str) -> None:
-    """A mistake is answered by what was got, what was wanted, and what to do."""
+    """An error is answered by what was got, what was wanted, and what to do."""
     with pytest.raises(ContractError, match=words):
         call()
 

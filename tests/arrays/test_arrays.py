@@ -184,7 +184,7 @@ REFUSALS: dict[str, tuple[Callable[[], object], str, str]] = {
 
 @pytest.mark.parametrize(("call", "code", "where"), REFUSALS.values(), ids=REFUSALS.keys())
 def test_refusals(call: Callable[[], object], code: str, where: str) -> None:
-    """A mistake is refused with a code, the argument's name, and what was wanted."""
+    """An error is refused with a code, the argument's name, and what was wanted."""
     with pytest.raises(ContractError, match="wanted") as caught:
         call()
     assert caught.value.code == code

@@ -60,7 +60,7 @@ def test_bench_measures_the_cases_asked_for() -> None:
 
 
 def test_bench_refuses_a_name_that_no_case_has() -> None:
-    """An empty selection is a mistake in the command, with an example of a name."""
+    """An empty selection is an error in the command, with an example of a name."""
     result = CliRunner().invoke(bench.command, ["--match", "nowhere"])
     assert result.exit_code == 2
     assert "wanted part of a case's name such as" in result.output

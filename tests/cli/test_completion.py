@@ -84,7 +84,7 @@ def test_a_scenario_that_can_not_be_read_spoils_no_completion(
     assert (said.out, said.err) == ("plain,device.workers=\n", "")
 
 
-def test_an_unknown_shell_is_a_mistake(tessbed: Tessbed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_shell_is_an_error(tessbed: Tessbed, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both doors to the scripts name the shells that there are."""
     assert "did you mean fish?" in tessbed("completion", "fisch").err
     monkeypatch.setenv("_TESSBED_COMPLETE", "tcsh_source")

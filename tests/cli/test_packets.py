@@ -310,8 +310,8 @@ def test_an_unexplained_bit_fails_the_census(tessbed: Tessbed, tiny: Path, monke
     ],
     ids=lambda value: " ".join(Path(str(word)).name for word in value) if isinstance(value, list) else "",
 )
-def test_a_mistake_is_one_line_and_exit_2(tessbed: Tessbed, arguments: list[object], words: str) -> None:
-    """Nothing on stdout, the mistake in one line on stderr, no traceback."""
+def test_an_error_is_one_line_and_exit_2(tessbed: Tessbed, arguments: list[object], words: str) -> None:
+    """Nothing on stdout, the error in one line on stderr, no traceback."""
     said = tessbed(*arguments)
     assert (said.code, said.out) == (2, "")
     assert words in said.err

@@ -69,7 +69,7 @@ def test_table(tessbed: Tessbed, file: Path) -> None:
     assert lines[-1] == "ok: 2 of 2 results correct, byte for byte"
 
 
-MISTAKEN = [  # arguments ({file}: a sound file, {folder}: its folder), and what stderr says
+ERRORS = [  # arguments ({file}: a sound file, {folder}: its folder), and what stderr says
     (("run", "{folder}/nothing.toml"), "{folder}/nothing.toml: no such file, and no scenario of that name"),
     (("run", "yolov8n-heads-bf61"), "yolov8n-heads-bf61: no such file, and no scenario of that name; "
      "did you mean yolov8n-heads-bf16?"),
@@ -87,9 +87,9 @@ MISTAKEN = [  # arguments ({file}: a sound file, {folder}: its folder), and what
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "words"), MISTAKEN, ids=[" ".join(arguments) for arguments, _ in MISTAKEN])
-def test_mistakes(tessbed: Tessbed, file: Path, arguments: tuple[str, ...], words: str) -> None:
-    """A user's mistake ends with exit code 2 and words, without a traceback and without output."""
+@pytest.mark.parametrize(("arguments", "words"), ERRORS, ids=[" ".join(arguments) for arguments, _ in ERRORS])
+def test_errors(tessbed: Tessbed, file: Path, arguments: tuple[str, ...], words: str) -> None:
+    """A user's error ends with exit code 2 and words, without a traceback and without output."""
     places = {"file": file, "folder": file.parent}
     said = tessbed(*(argument.format(**places) for argument in arguments))
     assert (said.code, said.out) == (2, "")
@@ -106,7 +106,7 @@ BYTES = [
 
 @pytest.mark.parametrize(("content", "words", "place"), BYTES, ids=["latin", "binary", "empty"])
 def test_no_scenarios(tessbed: Tessbed, file: Path, content: bytes, words: str, place: str) -> None:
-    """A file that is no scenario at all is refused like any other mistake."""
+    """A file that is no scenario at all is refused like any other error."""
     file.write_bytes(content)
     said = tessbed("validate", file)
     assert said.code == 2
@@ -114,7 +114,7 @@ def test_no_scenarios(tessbed: Tessbed, file: Path, content: bytes, words: str, 
 
 
 def test_windows_files(tessbed: Tessbed, file: Path) -> None:
-    """A byte order mark and Windows line ends are no mistakes, and keep places right."""
+    """A byte order mark and Windows line ends are no errors, and keep places right."""
     file.write_bytes(b"\xef\xbb\xbf" + HEAD.replace("\n", "\r\n").encode())
     assert tessbed("validate", file).code == 0
     file.write_bytes(b"\xef\xbb\xbf" + HEAD.replace("\n", "\r\n").replace('"bf16"', '"bf61"').encode())
@@ -122,7 +122,7 @@ def test_windows_files(tessbed: Tessbed, file: Path) -> None:
 
 
 def test_validate_many(tessbed: Tessbed, file: Path) -> None:
-    """All files are judged, the sound ones named on stdout, the mistakes of all others told."""
+    """All files are judged, the sound ones named on stdout, the errors of all others told."""
     wrong = file.with_name("wrong.toml")
     wrong.write_text(HEAD.replace('op = "detess"', 'op = "detes"').replace("[4, 6, 8]", "[4, 6]"))
     said = tessbed("validate", wrong, file, "luma")
@@ -183,7 +183,7 @@ def test_help(tessbed: Tessbed, verb: str) -> None:
 
 
 def test_sarif(tessbed: Tessbed, file: Path) -> None:
-    """The mistakes of files as a SARIF log: rules, levels, places from 1; a sound file has no results."""
+    """The errors of files as a SARIF log: rules, levels, places from 1; a sound file has no results."""
     wrong = file.with_name("wrong file.toml")
     wrong.write_text(HEAD.replace('op = "detess"', 'op = "detes"\nnope = 1'))
     said = tessbed("validate", wrong, file, "--format", "sarif")
@@ -221,7 +221,7 @@ DIAGNOSED = [
 
 @pytest.mark.parametrize(("line", "code", "where"), DIAGNOSED, ids=[" ".join(line)[:50] for line, _, _ in DIAGNOSED])
 def test_diagnostics(tessbed: Tessbed, file: Path, line: tuple[str, ...], code: str, where: str | None) -> None:
-    """With --json every mistake is a document: what is no file's begins with its place, and stderr says the same."""
+    """With --json every error is a document: what is no file's begins with its place, and stderr says the same."""
     said = tessbed(*(word.format(file=file) for word in line), "--json")
     document = json.loads(said.out)
     assert (said.code, document["schema_version"]) == (2, 1)
@@ -232,7 +232,7 @@ def test_diagnostics(tessbed: Tessbed, file: Path, line: tuple[str, ...], code: 
 
 
 def test_diagnostics_have_lines_and_columns(tessbed: Tessbed, file: Path) -> None:
-    """The place of a mistake in a file stands in fields of its own."""
+    """The place of an error in a file stands in fields of its own."""
     file.write_text(HEAD.replace("[4, 6, 8]", "[4, 6"))
     (found,) = json.loads(tessbed("run", file, "--json").out)["diagnostics"]
     assert (found["file"], found["line"], found["code"]) == (str(file), 7, "syntax")
@@ -246,7 +246,7 @@ def test_a_field_that_is_not_there_suggests_none_that_is_unlike(tessbed: Tessbed
 
 
 def test_large_integers_of_a_file(tessbed: Tessbed, file: Path) -> None:
-    """TOML has 64 bits: what is larger is a mistake in its place, whatever it is written in."""
+    """TOML has 64 bits: what is larger is an error in its place, whatever it is written in."""
     file.write_text(HEAD.replace("[4, 6, 8]", f"[4, 0x{'f' * 6000}, 8]"))
     assert tessbed("validate", file).err == (
         f"{file}:6:13: got an integer of more than 64 bits, which TOML does not have\n"

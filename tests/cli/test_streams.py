@@ -108,7 +108,7 @@ def test_a_verb_on_a_terminal(verb: str, fork: Fork) -> None:
 
 
 @pytest.mark.parametrize("verb", LINES)
-def test_a_mistake_on_streams_that_fail(verb: str, fork: Fork) -> None:
+def test_an_error_on_streams_that_fail(verb: str, fork: Fork) -> None:
     """A usage error is exit 2 though stderr can not be written, and one line where it can; with --json a document."""
     assert fork(verb, "--nope", err="full")["code"] == 2
     assert fork(verb, "--nope", err="closed")["code"] == 2

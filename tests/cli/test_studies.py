@@ -144,7 +144,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("options", "words"), WRONG, ids=[words for _, words in WRONG])
-def test_mistakes_of_a_search(options, words, tessbed) -> None:
+def test_errors_of_a_search(options, words, tessbed) -> None:
     """Exit 2, and what was wanted."""
     said = tessbed("search", "chroma", *options)
     assert (said.code, said.out) == (2, "")
@@ -179,7 +179,7 @@ def test_a_folder_with_another_record(text, words, tessbed) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_form_of_the_engine_that_is_not_there_is_one_mistake(verb, tessbed, monkeypatch) -> None:
+def test_a_form_of_the_engine_that_is_not_there_is_one_error(verb, tessbed, monkeypatch) -> None:
     """Told once, before anything is timed, and not point by point."""
     monkeypatch.setenv("TESSBED_EXACT", "fortran")
     said = tessbed(verb, "documents-2x17", "--set", "jobs.*.backend=ev74", *VERBS[verb])

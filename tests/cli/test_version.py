@@ -78,7 +78,7 @@ NEVER = (
 
 @pytest.mark.parametrize("line", QUICK, ids=" ".join)
 def test_what_runs_nothing_imports_nothing_that_runs(line: tuple[str, ...]) -> None:
-    """Listing, showing and validating load no engine and no runtime; help and mistakes not even numpy."""
+    """Listing, showing and validating load no engine and no runtime; help and errors not even numpy."""
     unwanted = (*NEVER, *QUICK[line])
     code = (
         "import sys\n"

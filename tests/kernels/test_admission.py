@@ -409,7 +409,7 @@ def test_request_owns_its_lists() -> None:
 
 
 def test_order_of_checks() -> None:
-    """A request with several mistakes is refused for the first of ports, shapes, dtypes, layouts, strides."""
+    """A request with several errors is refused for the first of ports, shapes, dtypes, layouts, strides."""
     wrong = spec((4, 4, 15), DType.FP16, Strided((1,)))
     refused("tess", T([wrong], [LINEAR]), "shape_mismatch", "outputs[0].shape")
     refused("tess", T([spec(dtype=DType.FP16, layout=Strided((1,)))], [LINEAR]), "dtype_unsupported", "inputs[0].dtype")

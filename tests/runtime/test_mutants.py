@@ -1,4 +1,4 @@
-"""Mutants of the runtime, each with the classic mistake of such a system, and the named check that catches it."""
+"""Mutants of the runtime, each with the classic error of such a system, and the named check that catches it."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack

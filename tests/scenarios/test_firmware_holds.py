@@ -65,7 +65,7 @@ def test_what_is_in_the_product_but_not_held_is_refused(job: tuple[str, str, str
         scenario(HOLDS, job)
 
 
-MISTAKES = {
+ERRORS = {
     "a format that the operation has not": (
         '{ op = "tess", dtype = "int8", format = "cblocked" }', "", r'holds\[0\]\.format: got "cblocked", tess has'
     ),
@@ -78,8 +78,8 @@ MISTAKES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("holds", "more", "words"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_mistakes(holds: str, more: str, words: str) -> None:
+@pytest.mark.parametrize(("holds", "more", "words"), ERRORS.values(), ids=ERRORS.keys())
+def test_errors(holds: str, more: str, words: str) -> None:
     """Each is reported in its place."""
     with pytest.raises(ScenarioError, match=words):
         scenario(holds, ("tess", "int8", "pad16"), more=more)

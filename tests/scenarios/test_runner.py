@@ -227,7 +227,7 @@ UNMET = {
 
 @pytest.mark.parametrize(("setting", "key"), UNMET.values(), ids=UNMET.keys())
 def test_what_only_ev74_knows_is_refused_on_a65(setting: str, key: str) -> None:
-    """A setting of a device that does not run is a mistake in its place; on both backends it is none."""
+    """A setting of a device that does not run is an error in its place; on both backends it is none."""
     name, _, value = setting.removeprefix("jobs.0.").partition("=")
     line = f"{name} = {value}\n"
     text = SMALL.replace('op = "tess"\n', f'op = "tess"\n{line}', 1)

@@ -89,7 +89,7 @@ def read(offset: int, scratch: int, nbytes: int) -> Descriptor:
 write = read  # a drain's descriptor looks the same
 
 
-def moments(stats: JobStats) -> list[tuple[int, ...]]:
+def transfer_ticks(stats: JobStats) -> list[tuple[int, ...]]:
     """(worker, seq, arrival, G, P, E, C) of every transfer, by key."""
     rows = [(t.worker, t.seq, t.arrival, t.grant, t.start, t.end, t.done) for t in stats.trace]
     return sorted(rows, key=lambda row: (row[2], row[0], row[1]))

@@ -9,7 +9,7 @@ from tessbed import __version__
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.study.sweep.batches import BatchRunner
 from tessbed.scenarios.study.sweep.point import Batch, Row, failed
-from tessbed.scenarios.study.sweep.resolver import Resolved, Resolver, check_configuration
+from tessbed.scenarios.study.sweep.resolver import ResolvedPoint, Resolver, check_configuration
 from tessbed.scenarios.study.sweep.space import Setting, Space, space_of
 from tessbed.scenarios.study.sweep.store import Store
 from tessbed.sim.errors import SpecError
@@ -24,12 +24,12 @@ class SweepPlan:
     points: tuple[tuple[Setting, ...], ...]
     keys: tuple[str, ...]
     engine: str
-    resolved: dict[str, Resolved]
+    resolved: dict[str, ResolvedPoint]
     refused: dict[str, Row]
 
     def batches(self, known: dict[str, Row]) -> Iterator[Batch]:
         """What is still to do, in order, a batch for each scenario."""
-        waiting: dict[int, list[Resolved]] = {}
+        waiting: dict[int, list[ResolvedPoint]] = {}
         for key, point in self.resolved.items():
             if key not in known:
                 waiting.setdefault(id(point.base), []).append(point)
@@ -51,7 +51,7 @@ def plan_sweep(
     points = tuple(space.points(count, seed))
     check_configuration(name, settings, space if number == space.size else space_of(points), "--vary")
     resolver = Resolver(name, tuple(settings), engine)
-    resolved: dict[str, Resolved] = {}
+    resolved: dict[str, ResolvedPoint] = {}
     refused: dict[str, Row] = {}
     keys = []
     for point in points:

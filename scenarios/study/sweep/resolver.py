@@ -28,7 +28,7 @@ PRESET = "device.preset"
 
 
 @attrs.frozen
-class Resolved:
+class ResolvedPoint:
     """A point that can run: a scenario that it shares with others, its own device, and its key."""
 
     base: Scenario
@@ -66,7 +66,7 @@ class Resolver:
         if self.engine != "simpy":
             chosen_form()
 
-    def resolve(self, point: Sequence[Setting]) -> Resolved:
+    def resolve(self, point: Sequence[Setting]) -> ResolvedPoint:
         """Raises ScenarioError or SpecError for values that do not go together."""
         others, changes = split(point)
         if others not in self._loaded:
@@ -77,7 +77,7 @@ class Resolver:
         base, digest = loaded
         device = changed(base.device, changes)
         check_workers(base, device)
-        return Resolved(base, device, key_of(digest, device, self.engine))
+        return ResolvedPoint(base, device, key_of(digest, device, self.engine))
 
     def refused_key(self, point: Sequence[Setting]) -> str:
         """A key for a point that can not be resolved."""
@@ -122,7 +122,7 @@ def changed(spec: DeviceSpec, changes: Sequence[Setting]) -> DeviceSpec:
     try:
         return _evolved(spec, nested)
     except (SpecError, TypeError, AttributeError):
-        return override(spec, nested)  # judges all of it, and tells every mistake
+        return override(spec, nested)  # judges all of it, and tells every error
 
 
 def _evolved(part: Any, nested: dict[str, Any]) -> Any:

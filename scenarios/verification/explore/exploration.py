@@ -59,7 +59,7 @@ def explore(case: ExplorationCase, orders: int, seed: int, on_progress: OnOrder 
     """Explore a case; `heard` is called after each order."""
     bench = ExplorationBench(case)
     plain = bench.run(schedules.first, Checker("report"))
-    tried = _Tried(bench, on_progress)
+    tried = _TriedOrders(bench, on_progress)
     if plain.trouble is None and plain.stage.transfers <= FEW_TRANSFERS:
         search = Search(tried.recorded, MOST_ORDERS)
         for _ in search.orders():
@@ -76,7 +76,7 @@ def first_wrong(case: ExplorationCase, orders: int, seed: int, *, unfound: bool)
     """Explore with seeded orders until one goes wrong; not at all where the checker finds nothing, unless `unfound`."""
     bench = ExplorationBench(case)
     plain = bench.run(schedules.first, Checker("report"))
-    tried = _Tried(bench, lambda: None)
+    tried = _TriedOrders(bench, lambda: None)
     number = 0
     while number < orders and not tried.corrupted and (plain.findings or unfound):
         tried.order(schedules.seeded(seed, number))
@@ -84,7 +84,7 @@ def first_wrong(case: ExplorationCase, orders: int, seed: int, *, unfound: bool)
     return _reported(case, "seeded", plain, tried)
 
 
-def _reported(case: ExplorationCase, mode: str, plain: OrderResult, tried: "_Tried") -> Exploration:
+def _reported(case: ExplorationCase, mode: str, plain: OrderResult, tried: "_TriedOrders") -> Exploration:
     stage = plain.stage
     return Exploration(
         case, mode, stage.transfers, stage.actions, tried.count, tried.corrupted, plain.findings, tried.failure
@@ -92,7 +92,7 @@ def _reported(case: ExplorationCase, mode: str, plain: OrderResult, tried: "_Tri
 
 
 @attrs.define(eq=False)
-class _Tried:
+class _TriedOrders:
     """The orders tried so far."""
 
     bench: ExplorationBench

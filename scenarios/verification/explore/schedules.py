@@ -14,7 +14,7 @@ import attrs
 from tessbed.sim.interleavings.actions import Name, Thread
 from tessbed.sim.interleavings.untimed_engine import Choose
 
-MOST_MOMENTS = 200_000
+MOST_ACTIONS = 200_000
 """An order without names ends after so many moments."""
 
 
@@ -49,7 +49,7 @@ def first(ready: Sequence[Thread]) -> int:
 
 
 @attrs.define(eq=False)
-class Written:
+class RecordedOrder:
     """The order that names its threads one after the other; without names the plainest, of `most` moments at most."""
 
     names: Sequence[Name]
@@ -76,9 +76,9 @@ class Written:
             raise OrderDiverged(f"the job ends after {self.taken:,} of {len(self.names):,} moments")
 
 
-def written(names: Sequence[Name]) -> Written:
+def recorded_order(names: Sequence[Name]) -> RecordedOrder:
     """A written order."""
-    return Written(names, MOST_MOMENTS)
+    return RecordedOrder(names, MOST_ACTIONS)
 
 
 def fingerprint(names: Sequence[Name]) -> str:

@@ -73,7 +73,7 @@ STEPS: dict[str, tuple[str, tuple[Key, ...]]] = {
         (
             BUFFER,
             Key("holds", "tensors, with padding and gaps", NAMES, default=()),
-            Key("scalars_of", "tensors, by the mistaken size of their logical scalars", NAMES, default=()),
+            Key("scalars_of", "tensors, by the wrong size of their logical scalars", NAMES, default=()),
             Key("bytes", "a size", BYTES, default=0),
             Key("policy", "how the CPU reaches it", one_of(*(policy.value for policy in Policy)), default="uncached"),
         ),

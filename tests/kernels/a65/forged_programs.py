@@ -1,6 +1,6 @@
 """A program of its own: row programs with altered numbers, run between guard pages. A fault ends it.
 
-Run as `python -m tests.kernels.a65.forged_programs OP`. Every number of some programs takes values that a mistake
+Run as `python -m tests.kernels.a65.forged_programs OP`. Every number of some programs takes values that an error
 could give it. What is refused must have written nothing; what is not refused must stay inside the storage.
 """
 

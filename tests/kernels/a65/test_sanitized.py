@@ -83,7 +83,7 @@ MUTANTS = {
 @pytest.mark.long
 @pytest.mark.parametrize(("file", "right", "wrong", "op"), MUTANTS.values(), ids=MUTANTS.keys())
 def test_sanitizers_bite(file: str, right: str, wrong: str, op: str, tmp_path: Path) -> None:
-    """A build with a mistake in it does not pass."""
+    """A build with an error in it does not pass."""
     for source in (*SOURCES.glob("*.c"), *SOURCES.glob("*.h")):
         shutil.copy(source, tmp_path)
     text = (tmp_path / file).read_text()

@@ -10,7 +10,7 @@ from simpy import Environment
 from tessbed.firmware_models.image import FirmwareImage
 from tessbed.runtime import Buffer, GranuleConflict, JobFault, JobLost, JobResult, QueueFull, Runtime, State
 from tessbed.runtime.graph.graph import Graph, Node
-from tessbed.runtime.graph.registration import Registered, register
+from tessbed.runtime.graph.registration import RegisteredGraph, register
 from tessbed.runtime.invariants import check_runtime
 from tessbed.runtime.jobs.prepared import PreparedJob
 from tessbed.runtime.memory.coherency import CoherencyError, Policy
@@ -37,7 +37,7 @@ class Case:
     """A registered graph with its tensors."""
 
     runtime: Runtime
-    registered: Registered
+    registered: RegisteredGraph
     source: Buffer
     targets: dict[str, Buffer]
 

@@ -222,7 +222,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("code", SHAPES)
 def test_a_graph_that_can_not_be_is_refused(code: str) -> None:
-    """Each structural mistake has its code and names the node."""
+    """Each structural error has its code and names the node."""
     nodes, words = SHAPES[code]
     with pytest.raises(GraphError, match=words) as caught:
         Graph("g", nodes)

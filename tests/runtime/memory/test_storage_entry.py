@@ -136,7 +136,7 @@ FOREIGN: dict[str, Callable[[World, World], object]] = {
 def test_an_object_of_another_runtime_is_refused_with_both_named(
     call: Callable[[World, World], object], ended: bool
 ) -> None:
-    """The caller's mistake is named before a byte, a queue, a job or a tick of either runtime has changed."""
+    """The caller's error is named before a byte, a queue, a job or a tick of either runtime has changed."""
     home, other = world("here"), world("elsewhere")
     if ended:
         other.runtime.wait(other.job)

@@ -40,7 +40,7 @@ def text_of(name: str, memory: str) -> str:
 
 
 def needed_by(name: str, base: int) -> int:
-    """What the mistake says would do, where a page does not."""
+    """What the error says would do, where a page does not."""
     with pytest.raises(ScenarioError) as reported:
         compose(parse_toml(text_of(name, f"window_base = {base}, window_bytes = 4096"), "f"), Path())
     (problem,) = reported.value.problems
@@ -52,7 +52,7 @@ def needed_by(name: str, base: int) -> int:
 @pytest.mark.parametrize("engine", ["simpy", "exact"])
 @pytest.mark.parametrize("name", JOBS)
 def test_what_would_do_does(name: str, engine: str, base: int) -> None:
-    """The scenario runs in a window of the size that the mistake names, and a page less is refused."""
+    """The scenario runs in a window of the size that the error names, and a page less is refused."""
     needed = needed_by(name, base)
     exactly = text_of(name, f"window_base = {base}, window_bytes = {needed}")
     assert run_scenario(compose(parse_toml(exactly, "f"), Path()), engine=engine).ok

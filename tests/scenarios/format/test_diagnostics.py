@@ -1,4 +1,4 @@
-"""Mistakes: each is reported in its place, with what was got, wanted and probably meant; and all of them at once."""
+"""Errors: each is reported in its place, with what was got, wanted and probably meant; and all of them at once."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,13 +22,13 @@ def problems_of(text: str, folder: Path = Path()) -> list[str]:
 
 
 def test_small_is_sound() -> None:
-    """The text that the other tests corrupt has no mistake."""
+    """The text that the other tests corrupt has no error."""
     assert problems_of(SMALL) == []
 
 
 OPS = '"tess", "detess", "detesscast", "casttess", "quanttess" or "detessdequant"'
 INTEGER = "wanted an integer"
-MISTAKES = [  # what to replace in SMALL, by what, and the one line that it gives
+ERRORS = [  # what to replace in SMALL, by what, and the one line that it gives
     ('name = "small"', "", 'f:1:1: name: missing, wanted text, for example "head"'),
     ('name = "small"', "name = 3", 'f:1:8: name: got 3, wanted text, for example "head"'),
     (
@@ -249,15 +249,15 @@ MISTAKES = [  # what to replace in SMALL, by what, and the one line that it give
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "line"), MISTAKES, ids=[line.split(": ")[1] for _, _, line in MISTAKES])
-def test_one_mistake(old: str, new: str, line: str) -> None:
-    """One mistake gives one line, and that line stands at its place."""
+@pytest.mark.parametrize(("old", "new", "line"), ERRORS, ids=[line.split(": ")[1] for _, _, line in ERRORS])
+def test_one_error(old: str, new: str, line: str) -> None:
+    """One error gives one line, and that line stands at its place."""
     assert SMALL.count(old) >= 1
     assert problems_of(SMALL.replace(old, new, 1)) == [line]
 
 
 def test_all_at_once() -> None:
-    """Mistakes of different kinds, in both jobs and in the device, are all reported, in the order of the file."""
+    """Errors of different kinds, in both jobs and in the device, are all reported, in the order of the file."""
     text = SMALL.replace('name = "small"', "seed = -1\ndevice = { slots = 9, dma = { outstanding = 0 } }")
     text = text.replace("axes = [-1, 0, 1, 2], tile = [1, 2, 2, 16]", "axes = [-1, 0, 0, -1], tile = [1, 0, 2, 0]")
     text = text.replace('backend = "both"', "").replace("[100, 20, 4]", "[102, 18, 4]").replace('"random"', '"rando"')
@@ -307,7 +307,7 @@ FILES = [
 
 @pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[f"{n}-{c}" for n, c, _ in FILES])
 def test_input_files(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
-    """A missing, short or strange input file is a mistake of the scenario, told before anything runs."""
+    """A missing, short or strange input file is an error of the scenario, told before anything runs."""
     if content is not None:
         (tmp_path / name).write_bytes(content)
     lines = problems_of(SMALL.replace('{ pattern = "golden" }', f'{{ file = "{name}" }}', 1), tmp_path)

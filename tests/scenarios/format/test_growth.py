@@ -91,12 +91,12 @@ def test_work_grows_with_the_input(name: str) -> None:
     ids=["values", "keys"],
 )
 def test_the_first_hundred(text: str) -> None:
-    """Every mistake is found, the first hundred are said, and how many there are beside."""
+    """Every error is found, the first hundred are said, and how many there are beside."""
     with pytest.raises(ScenarioError) as caught:
         compose(parse_toml(text, "f"), Path())
     *lines, last = str(caught.value).split("\n")
     assert len(caught.value.problems) == 300
-    assert (len(lines), last) == (MOST_LINES, "... and 200 more mistakes")
+    assert (len(lines), last) == (MOST_LINES, "... and 200 more errors")
 
 
 LONG = "x" * 100_000

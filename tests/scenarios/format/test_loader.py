@@ -1,4 +1,4 @@
-"""Any text is a scenario or a ScenarioError with a place for each mistake: never another exception."""
+"""Any text is a scenario or a ScenarioError with a place for each error: never another exception."""
 
 import tomllib
 from pathlib import Path
@@ -96,13 +96,13 @@ DEEP = [
 
 
 @pytest.mark.parametrize("text", [text for _, text in DEEP], ids=[name for name, _ in DEEP])
-def test_deep_nesting_is_a_mistake_with_a_place(text: str) -> None:
+def test_deep_nesting_is_an_error_with_a_place(text: str) -> None:
     """However deep a text is nested, it is refused in words."""
     with pytest.raises(ScenarioError, match="nested too deeply"):
         apply(parse_toml(text, "f"), ["name=x"])
 
 
-def _seconds_of_mistakes(jobs: int) -> float:
+def _seconds_of_errors(jobs: int) -> float:
     start = process_time()
     with pytest.raises(ScenarioError) as error:
         compose(parse_toml('name = "x"\n' + "[[jobs]]\n" * jobs, "f"), Path())
@@ -110,6 +110,6 @@ def _seconds_of_mistakes(jobs: int) -> float:
     return process_time() - start
 
 
-def test_the_time_for_mistakes_grows_with_their_number() -> None:
+def test_the_time_for_errors_grows_with_their_number() -> None:
     """Eight times as many wrong jobs take about eight times as long to judge, not 64 times."""
-    assert _seconds_of_mistakes(4000) < 30 * _seconds_of_mistakes(500)
+    assert _seconds_of_errors(4000) < 30 * _seconds_of_errors(500)

@@ -1,4 +1,4 @@
-"""Overrides: any key can be set from the command line, and a mistake in one names the option."""
+"""Overrides: any key can be set from the command line, and an error in one names the option."""
 
 from pathlib import Path
 
@@ -56,14 +56,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("setting", "line"), WRONG, ids=[setting for setting, _ in WRONG])
-def test_mistakes(setting: str, line: str) -> None:
-    """A mistake in a setting has the setting as its place."""
+def test_errors(setting: str, line: str) -> None:
+    """An error in a setting has the setting as its place."""
     with pytest.raises(ScenarioError) as caught:
         overridden(setting)
     assert str(caught.value.problems[0]).startswith(line)
 
 
-def test_all_mistakes() -> None:
+def test_all_errors() -> None:
     """Every unusable setting is reported, not only the first."""
     with pytest.raises(ScenarioError) as caught:
         overridden("x", "jobs.7.op=1", "name.y=2")

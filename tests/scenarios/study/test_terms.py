@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from tessbed.scenarios.study.measurement import measure_scenario, on_device
-from tessbed.scenarios.study.tick_attribution import Awaited, InFlight, attribute_ticks
+from tessbed.scenarios.study.tick_attribution import AwaitedTransfer, PoolHistory, attribute_ticks
 from tessbed.sim.dma.channel_pool import make_pools
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tessbed.sim.stats import STALLS, TransferRecord
@@ -33,11 +33,11 @@ QUEUES = [
 def test_a_credit_queue_is_no_channel_queue(others: list[tuple[int, int, int]], lacked: str) -> None:
     """What was lacking is what was lacking in the tick before the grant, in the transfer's own pool."""
     asked = record(9, 100, 110, 140)
-    in_flight = InFlight(2)
+    in_flight = PoolHistory(2)
     in_flight.learn([*(record(seq, *times) for seq, times in enumerate(others)), asked])
     in_flight.learn([record(50 + seq, 0, 200, 300, pool="write") for seq in range(5)])
     assert in_flight.lacks(asked) == lacked
-    resources = [resource for resource, _ in Awaited(asked, cost_of(0, 4, 10)).parts(0, 140, in_flight)]
+    resources = [resource for resource, _ in AwaitedTransfer(asked, cost_of(0, 4, 10)).parts(0, 140, in_flight)]
     assert resources[0] == f"read {lacked}: queue"
 
 
@@ -46,10 +46,10 @@ def test_the_pool_agrees_on_what_was_lacking() -> None:
     spec = override(DeviceSpec(), {"dma": {"outstanding": 1, "read_channels": 2}})
     pool = make_pools(spec)[0]
     for dones, ready in (([100], 100), ([99], 99)):
-        pool.head, pool.flying = record(1, -1, -1, -1), [*dones]
+        pool.head, pool.in_flight = record(1, -1, -1, -1), [*dones]
         pool.free_at = [50, 60]
         assert pool.next_ready() == ready
-    in_flight = InFlight(1)
+    in_flight = PoolHistory(1)
     asked = record(1, 100, 110, 140)
     in_flight.learn([record(0, 0, 60, 100), asked])
     assert in_flight.lacks(asked) == "credit"
@@ -68,9 +68,9 @@ def cost_of(s: int, m: int, c: int) -> TransferCost:
 def test_channel_data_is_what_the_port_does_not_explain(m: int, c: int, data: str) -> None:
     """Data ticks are the memory port's exactly where the port needs all of them."""
     asked = TransferRecord(0, 0, "read", 5, 0, "read", 20, 40, 40 + c, 70 + c, 64)
-    in_flight = InFlight(4)
+    in_flight = PoolHistory(4)
     in_flight.learn([asked])
-    parts = [*Awaited(asked, cost_of(15, m, c)).parts(0, 70 + c, in_flight)]
+    parts = [*AwaitedTransfer(asked, cost_of(15, m, c)).parts(0, 70 + c, in_flight)]
     assert parts == [
         ("read channel: queue", 15),
         ("read channel: set-up", 15),
@@ -78,7 +78,7 @@ def test_channel_data_is_what_the_port_does_not_explain(m: int, c: int, data: st
         (data, c),
         ("read latency", 30),
     ]
-    assert [*Awaited(asked, cost_of(15, m, c)).parts(41, 45, in_flight)] == [(data, 4)]
+    assert [*AwaitedTransfer(asked, cost_of(15, m, c)).parts(41, 45, in_flight)] == [(data, 4)]
 
 
 @pytest.mark.parametrize("workers", [1, 5], ids=["one worker", "a core's workers"])

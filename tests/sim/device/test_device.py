@@ -10,7 +10,7 @@ from tessbed.sim.completion_record import Completion, Record
 from tessbed.sim.device.device import Submission
 from tessbed.sim.errors import MemoryFault
 from tessbed.sim.events.deadlock import run_until
-from tests.sim.rig import BASE, DATA, HAND, PAGE, build, copy_body, moments
+from tests.sim.rig import BASE, DATA, HAND, PAGE, build, copy_body, transfer_ticks
 
 
 def test_a_job_writes_its_record_before_the_host_wakes() -> None:
@@ -37,7 +37,7 @@ def test_a_later_job_is_timed_as_the_first() -> None:
     """A job finds the device as new: the same ticks from the launch on, whatever ran before."""
     rig = build(copy_body, {"dma": {"arbitration": "round_robin"}}, trace=True)
     first, second = rig.run(1), rig.run(2)
-    assert moments(first) == moments(second)
+    assert transfer_ticks(first) == transfer_ticks(second)
     assert first.digests == second.digests
 
 
@@ -121,5 +121,5 @@ def test_two_devices_share_an_environment() -> None:
     events = [rig.submit() for rig in rigs]
     both = [run_until(env, event, [rig.device for rig in rigs]) for event in events]
     alone = build(copy_body, HAND, trace=True).run()
-    assert [moments(stats) for stats in both] == [moments(alone)] * 2
+    assert [transfer_ticks(stats) for stats in both] == [transfer_ticks(alone)] * 2
     assert env.now == alone.job_ticks

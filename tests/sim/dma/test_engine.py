@@ -10,7 +10,7 @@ from tessbed.sim.stats import STALLS
 from tessbed.sim.transfer.descriptor import Descriptor
 from tests.sim.costs import fold_chain, fold_read
 from tests.sim.programs import body_of
-from tests.sim.rig import DATA, HAND, OUT, build, moments, read, write
+from tests.sim.rig import DATA, HAND, OUT, build, read, transfer_ticks, write
 from tests.sim.stepper import walk
 
 AFTER_ALL = event_queue.EventPriority(3)
@@ -41,7 +41,7 @@ def test_the_hand_case_tick_by_tick() -> None:
     """Arrival 2, G 2, P 5, E 9, C 14; drain arrival 26, G 26, P 29, E 31, C 35, done."""
     log = []
     stats = build(hand_body(log), HAND, trace=True).run()
-    assert moments(stats) == [(0, 0, 2, 2, 5, 9, 14), (0, 1, 26, 26, 29, 31, 35)]
+    assert transfer_ticks(stats) == [(0, 0, 2, 2, 5, 9, 14), (0, 1, 26, 26, 29, 31, 35)]
     assert log == [("gathered", 14), ("computed", 24), ("drain issued", 26), ("drained", 35)]
     assert stats.device_ticks == 35
     expected = {"issue": 4, "gather": 12, "slot": 0, "compute": 10, "order": 0, "end": 9}
@@ -168,7 +168,7 @@ def steps_of(spec, bands):
 
 @pytest.mark.parametrize("seed", range(120))
 def test_the_engine_is_the_literal_rules(seed) -> None:
-    """Every moment of every transfer, every stall and every finish equals the stepper's, on a random device."""
+    """Every timestamp of every transfer, every stall and every finish equals the stepper's, on a random device."""
     rng = random.Random(seed)
     changes = random_device(rng)
     bands = [random_bands(rng, changes["slots"]) for _ in range(changes["workers"])]

@@ -189,11 +189,11 @@ def leaves_reads_behind(ctx):
 @pytest.mark.parametrize("moves", [True, False], ids=["data", "ticks alone"])
 def test_a_job_may_end_within_a_group(moves, monkeypatch) -> None:
     """Of a group that nobody waited for, only the reads that are done count; the others are in flight."""
-    flying = []
+    counts = []
     monkeypatch.setattr(Dma, "book", lambda dma, book=Dma.book: (book(dma), note(dma)))
 
     def note(dma):
-        flying.append([stream.wait_state.in_flight for stream in dma.streams.values()])
+        counts.append([stream.wait_state.in_flight for stream in dma.streams.values()])
 
     results = []
     for trace in (True, False):
@@ -201,8 +201,8 @@ def test_a_job_may_end_within_a_group(moves, monkeypatch) -> None:
         rig.device.env.process(every_tick(rig.device.env))
         results.append(outcome(rig, trace=False))
     assert results[0] == results[1]
-    assert flying[0] == flying[1]
-    done, left = results[0][0]["reads"]["transfers"], flying[0][::2]
+    assert counts[0] == counts[1]
+    done, left = results[0][0]["reads"]["transfers"], counts[0][::2]
     assert 2 < done < 26 == done + sum(left)
     assert all(left)
 

@@ -7,7 +7,7 @@ from tessbed.sim.completion_record import STATUS, Completion, Record
 from tessbed.sim.device.device import Submission
 from tessbed.sim.errors import DeviceFault
 from tessbed.sim.transfer.descriptor import Descriptor
-from tests.sim.rig import BASE, DATA, HAND, OUT, PAGE, build, copy_body, moments, read, write
+from tests.sim.rig import BASE, DATA, HAND, OUT, PAGE, build, copy_body, read, transfer_ticks, write
 
 END_OF_DATA = DATA + 16 * PAGE
 
@@ -100,7 +100,7 @@ def test_an_injected_error_moves_nothing(seq) -> None:
     stats = rig.run()
     assert stats.completion == Completion(STATUS["dma_error"], 0, DATA if seq == 0 else DATA + OUT)
     assert (rig.data[OUT:] == 3).all()
-    assert moments(stats) == moments(clean)[: seq + 1]
+    assert transfer_ticks(stats) == transfer_ticks(clean)[: seq + 1]
     assert rig.run(2).completion == Completion(0)
 
 

@@ -1,4 +1,4 @@
-"""DeviceSpec: strict, complete about mistakes, round trip, presets."""
+"""DeviceSpec: strict, complete about errors, round trip, presets."""
 
 import attrs
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from tessbed.sim.errors import SpecError
 from tessbed.sim.spec.device_spec import DeviceSpec, load_preset, override, preset_names, to_mapping
 
-MISTAKES = [
+ERRORS = [
     ("unknown field", {"worker": 3}, ("worker",), "did you mean 'workers'"),
     ("unknown nested field", {"dma": {"outstandng": 3}}, ("dma", "outstandng"), "did you mean 'outstanding'"),
     ("unknown deep field", {"compute": {"vector_ticks": {"spilt": 1}}}, ("compute", "vector_ticks", "spilt"), "split"),
@@ -33,17 +33,17 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "path", "text"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES])
-def test_a_mistake_names_its_place_and_what_is_wanted(changes, path, text) -> None:
-    """Each mistake is one problem: the path of keys, what was got, what is wanted."""
+@pytest.mark.parametrize(("changes", "path", "text"), [m[1:] for m in ERRORS], ids=[m[0] for m in ERRORS])
+def test_an_error_names_its_place_and_what_is_wanted(changes, path, text) -> None:
+    """Each error is one problem: the path of keys, what was got, what is wanted."""
     with pytest.raises(SpecError) as caught:
         override(DeviceSpec(), changes)
     assert [problem_path for problem_path, _ in caught.value.problems] == [path]
     assert text in caught.value.problems[0][1]
 
 
-def test_all_mistakes_come_at_once() -> None:
-    """One SpecError holds every mistake of the mapping."""
+def test_all_errors_come_at_once() -> None:
+    """One SpecError holds every error of the mapping."""
     with pytest.raises(SpecError) as caught:
         override(DeviceSpec(), {"worker": 3, "slots": 0, "dma": {"arbitration": "rr"}, "core_ids": [1]})
     paths = [path for path, _ in caught.value.problems]

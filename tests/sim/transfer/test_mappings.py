@@ -94,8 +94,8 @@ def outcome(rig, changes, *, late=False):
 def changes_of(seed, ticks):
     """One to three changes during a launch of so many ticks."""
     rng = random.Random(seed)
-    moments = sorted(rng.randrange(1, max(2, ticks + 1)) for _ in range(rng.randint(1, 3)))
-    return [(tick, rng.choice(["unmap", "replace"]), rng.randrange(2)) for tick in moments]
+    changes = sorted(rng.randrange(1, max(2, ticks + 1)) for _ in range(rng.randint(1, 3)))
+    return [(tick, rng.choice(["unmap", "replace"]), rng.randrange(2)) for tick in changes]
 
 
 @pytest.mark.parametrize("moves", [True, False], ids=["data", "ticks alone"])

@@ -74,7 +74,7 @@ def test_a_random_sweep_draws_distinct_points() -> None:
 
 
 @pytest.mark.parametrize("text", ["device.workers", "device.workers=", "=1"])
-def test_a_mistake_in_the_space(text) -> None:
+def test_an_error_in_the_space(text) -> None:
     """It is reported with what was wanted."""
     with pytest.raises(ScenarioError, match="wanted KEY=VALUES"):
         space.parse_space([text])
@@ -483,7 +483,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("options", "words"), WRONG, ids=[case[0][1] for case in WRONG])
-def test_mistakes_of_the_command(options, words, tmp_path) -> None:
+def test_errors_of_the_command(options, words, tmp_path) -> None:
     """Exit 2, one line, no traceback."""
     for name in ("linked.csv", "linked.svg"):
         (tmp_path / name).symlink_to("theirs")
@@ -533,7 +533,7 @@ def test_an_axis_is_left_when_a_value_works(axis, composed) -> None:
 
 
 def test_a_name_that_is_not_there_is_found_behind_one_that_is() -> None:
-    """Values that are names are all tried: an unknown preset is a mistake of the sweep, not of its points."""
+    """Values that are names are all tried: an unknown preset is an error of the sweep, not of its points."""
     with pytest.raises(ScenarioError, match="unknown preset 'nope'"):
         resolver.check_configuration("luma", [], space.parse_space(["device.preset=ev74-4core,nope"]), "--over")
 

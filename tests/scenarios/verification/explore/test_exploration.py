@@ -97,7 +97,7 @@ def test_a_bug_is_found_shrunk_and_replayed(mutant: Mutant) -> None:
         assert smallest.transfers <= found.transfers
         case, order = again(smallest.case, smallest.failure.order)
         assert case == smallest.case
-        outcomes = [ExplorationBench(case).run(schedules.written(order)) for _ in range(2)]
+        outcomes = [ExplorationBench(case).run(schedules.recorded_order(order)) for _ in range(2)]
         assert outcomes[0].wrong == outcomes[1].wrong
         assert outcomes[0].corrupted
         assert schedules.fingerprint(order) == smallest.failure.fingerprint

@@ -1,4 +1,4 @@
-"""Failure cases: each mistake from the field is refused or found, and prints exactly what stands beside it."""
+"""Failure cases: each error from the field is refused or found, and prints exactly what stands beside it."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def test_a_drill_prints_what_stands_beside_it(name: str) -> None:
     assert "\n".join(printed) + "\n" == path.with_suffix(".txt").read_text(encoding="utf-8")
 
 
-def test_every_drill_makes_a_mistake_and_has_a_remark() -> None:
+def test_every_drill_makes_an_error_and_has_a_remark() -> None:
     """A failure case tells where it comes from, and at least one step of it is refused."""
     assert len(drills()) >= 13
     for path in drills().values():
@@ -49,7 +49,7 @@ def test_the_table_of_steps_is_the_list_of_what_can_be_done() -> None:
         )
 
 
-MISTAKES = {
+ERRORS = {
     "no steps": (HEAD, "d.toml:1:1: steps: got none, wanted at least one "),
     "unknown step": (HEAD + '[[steps]]\ndo = "alocate"\n', r"d.toml:4:6: steps\[0\].do: .* did you mean allocate"),
     "missing key": (HEAD + '[[steps]]\ndo = "wait"\n', r"d.toml:3:3: steps\[0\].job: missing"),
@@ -64,8 +64,8 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("case", MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_in_a_drill_is_told_with_its_place(case: tuple[str, str]) -> None:
+@pytest.mark.parametrize("case", ERRORS.values(), ids=ERRORS.keys())
+def test_an_error_in_a_drill_is_told_with_its_place(case: tuple[str, str]) -> None:
     """File, line and column, what was got and what is wanted."""
     text, words = case
     with pytest.raises(ScenarioError, match=words):

@@ -1,4 +1,4 @@
-"""Mistakes at once: whatever is wrong with a file is reported in one go, so that mending a mistake shows no other."""
+"""Errors at once: whatever is wrong with a file is reported in one go, so that correcting one error shows no other."""
 
 import copy
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ VALID: dict[str, Any] = {
         },
     ],
 }
-MISTAKES: list[tuple[KeyPath, Any]] = [
+ERRORS: list[tuple[KeyPath, Any]] = [
     (("name",), 7),
     (("seed",), -1),
     (("about",), True),
@@ -131,7 +131,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def changed(chosen: list[tuple[KeyPath, Any]]) -> dict[str, Any]:
-    """VALID with the mistakes."""
+    """VALID with the errors."""
     values = copy.deepcopy(VALID)
     for (*way, last), value in chosen:
         inner: Any = values
@@ -159,41 +159,41 @@ NEEDS: list[tuple[tuple[KeyPath, Any], KeyPath]] = [
     ((("jobs", 0, "workers"), 9), ("device", "workers")),
     ((("jobs", 1, "faults", 0, "worker"), 30), ("device", "workers")),
 ]
-"""A mistake only beside a right value of another key: how long a file must be, how many workers there are."""
+"""An error only beside a right value of another key: how long a file must be, how many workers there are."""
 
 
 def compatible(chosen: list[tuple[KeyPath, Any]]) -> Iterator[tuple[KeyPath, Any]]:
-    """Those that are mistakes side by side: no value inside another, none twice, none that needs what is wrong."""
+    """Those that are errors side by side: no value inside another, none twice, none that needs what is wrong."""
     kept: list[KeyPath] = []
     for path, value in chosen:
-        needed = [need for mistake, need in NEEDS if mistake == (path, value)]
+        needed = [need for error, need in NEEDS if error == (path, value)]
         overlaps = any(path[: len(other)] == other or other[: len(path)] == path for other in kept)
         if not overlaps and not any(other[: len(need)] == need for other, _ in chosen for need in needed):
             kept.append(path)
             yield path, value
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=[f"{path}={value}" for path, value in MISTAKES])
-def test_each_is_one(mistake: tuple[KeyPath, Any], folder: Path) -> None:
-    """Each mistake alone is reported."""
+@pytest.mark.parametrize("error", ERRORS, ids=[f"{path}={value}" for path, value in ERRORS])
+def test_each_is_one(error: tuple[KeyPath, Any], folder: Path) -> None:
+    """Each error alone is reported."""
     assert reported([], folder) == set()
-    assert reported([mistake], folder)
+    assert reported([error], folder)
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.long)])
 def test_mending_one_shows_no_other(count: int, folder: Path) -> None:
-    """Of random sets of mistakes, whichever one is mended: what is reported then was reported before."""
+    """Of random sets of errors, whichever one is corrected: what is reported then was reported before."""
     random = Random(12)
     for _ in range(count):
-        chosen = list(compatible(random.sample(MISTAKES, random.randint(2, 8))))
+        chosen = list(compatible(random.sample(ERRORS, random.randint(2, 8))))
         before = reported(chosen, folder)
-        for mended in chosen:
-            after = reported([one for one in chosen if one is not mended], folder)
-            assert after <= before, (mended, [one for one in chosen if one is not mended])
+        for corrected in chosen:
+            after = reported([one for one in chosen if one is not corrected], folder)
+            assert after <= before, (corrected, [one for one in chosen if one is not corrected])
 
 
 def test_an_array_of_another_dtype_shows_at_once(folder: Path) -> None:
     """The file's dtype and shape are reported beside a fill that is missing."""
-    chosen = [MISTAKES[[path for path, _ in MISTAKES].index(("jobs", 0, "int8_channel_padding"))]]
+    chosen = [ERRORS[[path for path, _ in ERRORS].index(("jobs", 0, "int8_channel_padding"))]]
     chosen.append((("jobs", 0, "input", "file"), "wrong.npy"))
     assert reported(chosen, folder) == {"jobs[0].int8_channel_padding", "jobs[0].input.file"}

@@ -1,4 +1,4 @@
-/* All row movers of one set of vector instructions, by name: _rows.c picks among them. */
+/* All row movers of one set of vector instructions, by name: _execute.h picks among them. */
 
 #ifndef TESSBED_MOVERS_H
 #define TESSBED_MOVERS_H

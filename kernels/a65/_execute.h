@@ -1,0 +1,436 @@
+/* The executor: one call runs a whole checked program, and knows nothing of Python.
+
+   For each spatial class, the loops over outer slices and tiles run around one nest of pixel loops per channel part, so
+   that all channel tiles of the same pixels follow each other, and a tile's alignment bytes are written right behind it.
+   Loops that continue each other on both sides are merged; the innermost one becomes the row. */
+
+#ifndef TESSBED_EXECUTE_H
+#define TESSBED_EXECUTE_H
+
+#include "_movers.h"
+#include "_program.h"
+
+extern const Movers *tessbed_wide_movers; /* of _rows_avx2.c; NULL where they can not run */
+static const Movers base_movers = MOVERS(VEC_NAME);
+#define STREAM_BYTES ((i64)3 << 20) /* an output of this size does not stay in the caches */
+static const Movers *movers = &base_movers;
+static i64 stream_bytes = STREAM_BYTES;
+
+#define MAX_LOOPS 16
+#define MOST_GROUPS 16 /* as many streams as a CPU follows */
+
+typedef struct Nest { /* pixel loops of one channel part; `before` leads from the spatial tile to its first pixel */
+    Loop loop[MAX_LOOPS];
+    int loops;
+    i64 tiled, linear;
+    Row row;
+    RowMover *mover;
+    u8 streams[MAX_STREAMS][MAX_STREAMS][16];
+    Stage stage; /* of a conversion of values: the row points here, so a nest stays where it was made */
+} Nest;
+
+static void add_loop(Loop *loop, int *loops, i64 count, i64 tiled, i64 linear) {
+    if (count == 1) return;
+    Loop *outer = loop + *loops - 1;
+    if (*loops && outer->tiled == count * tiled && outer->linear == count * linear) {
+        *outer = (Loop){outer->count * count, tiled, linear};
+        return;
+    }
+    loop[(*loops)++] = (Loop){count, tiled, linear};
+}
+
+/* The shuffle of a group of pixels; `behind` bytes precede the group in the vector that is read. */
+static void cross_table(const Row *row, int packs, i64 behind, u8 *table) {
+    memset(table, 0x80, 16);
+    for (i64 g = 0; g < row->group; g++)
+        for (i64 c = 0; c < row->channels; c++)
+            for (i64 half = 0; half < 2; half++) {
+                i64 pixel = g * 2 * row->channels;
+                u8 tiled = (u8)(pixel + half * row->channels + c), linear = (u8)(pixel + 2 * c + half);
+                if (packs) table[tiled] = (u8)(linear + behind);
+                else table[linear] = (u8)(tiled + behind);
+            }
+}
+
+/* Byte s of pixel p is byte p of stream s, and byte p * size + s of sixteen packed pixels. */
+static void make_streams(Row *row, u8 (*table)[MAX_STREAMS][16], int packs) {
+    i64 size = row->tiled_step;
+    memset(table, 0x80, MAX_STREAMS * sizeof *table);
+    for (i64 p = 0; p < 16; p++)
+        for (i64 s = 0; s < size; s++) {
+            i64 at = p * size + s;
+            if (packs) table[at / 16][s][at % 16] = (u8)p;
+            else table[s][at / 16][p] = (u8)(at % 16);
+        }
+    row->streams = (const u8(*)[MAX_STREAMS][16])table;
+}
+
+static void set_padding(Row *row, u8 fill) {
+    for (i64 i = 0; i < 16; i++) {
+        row->keep[i] = i < row->channels % 16 ? 0xFF : 0;
+        row->fill[i] = (u8)(fill & ~row->keep[i]);
+    }
+    for (i64 i = 0; i < 32; i++)
+        row->spread[i] = i % 16 < row->channels && row->channels <= 8 ? (u8)(i % 16 * 2 + i / 16) : 0x80;
+    row->fill_byte = fill;
+}
+
+/* What a conversion of values makes with a stage, as an index of CONVERTERS, and the conversion of bytes between the
+   stage and the tiles; {-1, 0} for a conversion that moves bytes only. */
+typedef struct Fused { int values; i64 bytes; } Fused;
+
+static Fused fused_of(i64 conversion) {
+    switch (conversion) {
+        case NARROW: return (Fused){TO_BF16, SPLIT};
+        case QUANTIZE: return (Fused){TO_INT8, COPY};
+        case DEQUANTIZE: return (Fused){TO_FP32, COPY};
+        default: return (Fused){-1, 0};
+    }
+}
+
+/* The movers of one conversion in one direction; NULL where it has none of that kind. `same` is for rows that are the
+   same bytes on both sides, which a conversion of words makes of single channels only. */
+typedef struct Ways { RowMover *groups, *same, *cross, *runs, *transposed, *streams, *scalars; } Ways;
+
+static Ways ways_of(i64 conversion, i64 packs) {
+    const Movers *m = movers;
+    switch (conversion) {
+        case COPY:
+            if (packs)
+                return (Ways){m->pack_byte_groups, m->pack_same, NULL, m->pack_bytes,
+                              m->pack_transposed_bytes, m->pack_streams, m->pack_scalars};
+            return (Ways){m->unpack_byte_groups, m->unpack_same, NULL, m->unpack_bytes,
+                          m->unpack_transposed_bytes, m->unpack_streams, m->unpack_scalars};
+        case SPLIT:
+            return (Ways){m->pack_groups, m->pack_same, m->pack_cross, m->pack_words,
+                          m->pack_transposed_words, m->pack_streams, m->pack_scalars};
+        case JOIN:
+            return (Ways){m->unpack_groups, m->unpack_same, m->unpack_cross, m->unpack_words,
+                          m->unpack_transposed_words, m->unpack_streams, m->unpack_scalars};
+        default: /* WIDEN: a checked program has no other */
+            return (Ways){m->widen_groups, NULL, m->widen_cross, m->widen_words,
+                          m->unpack_transposed_words, m->unpack_streams, m->unpack_scalars};
+    }
+}
+
+static RowMover *choose_mover(Row *row, u8 (*streams)[MAX_STREAMS][16], const Program *program) {
+    const Ways ways = ways_of(program->conversion, program->packs);
+    const int packs = program->packs != 0;
+    if (row->groups > 1) return ways.groups;
+    i64 n = row->channels, compact = row->tiled_step == n * program->tiled_width;
+    if (n > 1 && row->channel_stride != row->width) {
+        if (row->linear_step != row->width) return ways.scalars;
+        if (!compact || row->tiled_step > MAX_STREAMS) return ways.transposed;
+        make_streams(row, streams, packs);
+        return ways.streams;
+    }
+    if (compact && row->linear_step == n * row->width && row->stored == n) {
+        if (ways.same && (n == 1 || program->conversion == COPY)) return ways.same;
+        if (ways.cross && n <= 8) {
+            row->group = 8 / n;
+            cross_table(row, packs, 0, row->table);
+            memcpy(row->table + 16, row->table, 16);
+            cross_table(row, packs, 16 - row->group * row->tiled_step, row->last_table);
+            return ways.cross;
+        }
+    }
+    return ways.runs;
+}
+
+/* Where channels are scattered, the row should run along contiguous pixels. */
+static void prefer_contiguous(Nest *nest, i64 width) {
+    for (int i = 0; i + 1 < nest->loops; i++)
+        if (nest->loop[i].linear == width) {
+            Loop row = nest->loop[i];
+            for (; i + 1 < nest->loops; i++) nest->loop[i] = nest->loop[i + 1];
+            nest->loop[i] = row;
+        }
+}
+
+/* Every address that a nest starts from and every step that it makes, or-ed together: what divides both, divides all. */
+typedef struct Steps { u64 tiled, linear; } Steps;
+
+static Steps with(Steps steps, i64 tiled, i64 linear) {
+    return (Steps){steps.tiled | (u64)tiled, steps.linear | (u64)linear};
+}
+
+static Steps steps_of(const Nest *nest, Steps steps) {
+    steps = with(steps, nest->tiled, nest->linear);
+    for (int i = 0; i < nest->loops; i++) steps = with(steps, nest->loop[i].tiled, nest->loop[i].linear);
+    return nest->row.groups > 1 ? with(steps, nest->row.group_tiled, nest->row.group_linear) : steps;
+}
+
+/* Worth it where whole cache lines are written one after the other: tiles always are, pixels where they are dense.
+   Possible only where every store hits a multiple of 16: where all steps on the written side are, and groups of 16
+   channels and planes follow each other inside a pixel. */
+static int streams_out(const Program *program, const Row *row, Steps steps) {
+    i64 pixel = row->groups * row->channels * row->width;
+    if (program->packs) return program->tiled_bytes >= stream_bytes && row->stored % 16 == 0 && steps.tiled % 16 == 0;
+    if (row->channels % 16 || program->linear_bytes < stream_bytes || pixel % 64) return 0;
+    return pixel == row->linear_step && steps.linear % 16 == 0;
+}
+
+typedef struct Ends { /* of the tiled and of the linear side; and where values are staged */
+    const u8 *of[2];
+    Buffers *buffers;
+} Ends;
+
+/* The linear side's shape, and how many channels and pixels of it a piece takes (_stage.h). */
+static void shape_stage(Stage *s, i64 channels) {
+    int contiguous = channels == 1 || s->channel_step == WIDE;
+    i64 most = STAGE_SCALARS;
+    s->run = contiguous ? channels : 1;
+    if (contiguous && s->pixel_step == WIDE * channels) s->shape = DENSE;
+    else if (contiguous && channels >= LONG_CHANNELS) s->shape = LONG;
+    else if (s->pixel_step == WIDE) s->shape = PLANES, most = STAGE_SCALARS / 16;
+    else s->shape = SCATTERED;
+    if (channels > most) {
+        if (s->shape == DENSE) s->shape = LONG;
+        s->full = (channels - 1) / most;
+        s->lane[0].channels = most;
+        channels -= s->full * most;
+    }
+    s->lane[1].channels = channels;
+    s->pixels = STAGE_SCALARS / (s->full ? most : channels);
+    if (s->pixels > 16) s->pixels &= ~(i64)15;
+}
+
+/* The row of one lane between stage and tiles: that of the nest, with the stage in the place of the linear side. */
+static void finish_lane(const Program *program, Nest *nest, Lane *lane, int last) {
+    const Stage *s = &nest->stage;
+    Program bytes = *program;
+    Row *row = &lane->row;
+    if (!lane->channels) return;
+    *row = nest->row;
+    bytes.conversion = fused_of(program->conversion).bytes;
+    bytes.width = s->width;
+    row->width = s->width;
+    row->channel_stride = s->shape == PLANES ? s->pixels * s->width : s->width;
+    row->linear_step = s->shape == PLANES ? s->width : lane->channels * s->width;
+    row->group_linear = row->group_linear / WIDE * s->width;
+    if (program->packs) row->linear_end = s->buffers->narrow + sizeof s->buffers->narrow;
+    else row->streams_out = 0;
+    if (row->groups == 1) {
+        row->stored -= last ? s->full * s->lane[0].channels : row->stored - lane->channels;
+        row->channels = lane->channels;
+    }
+    set_padding(row, (u8)program->fill);
+    lane->mover = choose_mover(row, nest->streams, &bytes);
+}
+
+static void finish_stage(const Program *program, Nest *nest, Buffers *buffers) {
+    Stage *s = &nest->stage;
+    const Row *row = &nest->row;
+    *s = (Stage){.width = program->tiled_width, .channel_step = row->channel_stride, .pixel_step = row->linear_step,
+                 .conversion = fused_of(program->conversion).values, .buffers = buffers};
+    uint32_t bits = (uint32_t)program->scale;
+    memcpy(&s->quantization.scale, &bits, sizeof bits);
+    s->quantization.zero_point = (int8_t)program->zero_point;
+    s->quantization.rounding = (int32_t)program->rounding;
+    shape_stage(s, row->channels * row->groups);
+    finish_lane(program, nest, s->lane, 0);
+    finish_lane(program, nest, s->lane + 1, 1);
+    RowMover *same = program->packs ? movers->pack_same : movers->unpack_same;
+    if (s->shape == DENSE && s->lane[1].mover == same) s->shape = DIRECT, s->pixels = MOST;
+    nest->row.stage = s;
+    nest->mover = program->packs ? movers->pack_staged : movers->unpack_staged;
+}
+
+static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 stored, i64 plane, Steps steps,
+                        const Ends *ends) {
+    Row *row = &nest->row;
+    if (channels > 1 && program->strides[0] != program->width) prefer_contiguous(nest, program->width);
+    if (!nest->loops) nest->loop[nest->loops++] = (Loop){1, stored * program->tiled_width, channels * program->width};
+    const Loop *last = nest->loop + nest->loops - 1;
+    row->channels = channels;
+    row->stored = stored;
+    row->plane = plane;
+    row->tiled_step = last->tiled;
+    row->linear_step = last->linear;
+    row->channel_stride = program->strides[0];
+    row->width = program->width;
+    row->tiled_end = ends->of[0];
+    row->linear_end = ends->of[1];
+    row->streams_out = streams_out(program, row, steps_of(nest, steps));
+    set_padding(row, (u8)program->fill);
+    row->streams = NULL;
+    row->stage = NULL;
+    if (fused_of(program->conversion).values < 0) nest->mover = choose_mover(row, nest->streams, program);
+    else finish_stage(program, nest, ends->buffers);
+}
+
+/* Groups of 16 channels that lie in tiles or blocks of their own, but side by side on the linear side. */
+static Loop channel_groups(const Program *program, const Tiles *t, i64 pixels) {
+    if (program->cblocked && t->extents[0] >= 32)
+        return (Loop){t->extents[0] / 16, pixels * 16 * program->tiled_width, 16 * program->strides[0]};
+    return (Loop){t->counts[0], t->tiled_steps[0], t->linear_steps[0]};
+}
+
+static int moves_groups(const Program *program, i64 channels, i64 block, Loop groups) {
+    if (program->packs && program->tiled_bytes >= stream_bytes && program->width < WIDE)
+        return 0; /* one tile after the other streams better, unless it is the reads that are many */
+    if (fused_of(program->conversion).values >= 0 && groups.linear != 16 * program->strides[0])
+        return 0; /* a stage holds them side by side */
+    return channels == 16 && block == 16 && program->strides[0] == program->width && groups.count > 1 &&
+           groups.count <= MOST_GROUPS;
+}
+
+/* The nests of one channel part: one for pixel-major tiles, up to two for channel blocks. Returns how many. */
+static int make_nests(const Program *program, const Tiles *t, const Loop *around, int n, Nest *nest, Steps steps,
+                      const Ends *ends) {
+    i64 block = program->cblocked ? 16 : t->stored, pixel = block * program->tiled_width;
+    i64 depth = t->extents[1], height = t->extents[2], width = t->extents[3], pixels = depth * height * width;
+    i64 full = program->cblocked ? t->extents[0] / 16 : 1, rest = program->cblocked ? t->extents[0] % 16 : 0;
+    Loop groups = channel_groups(program, t, pixels), tail_groups = {1, 0, 0};
+    int made = 0;
+    for (int tail = 0; tail < 2; tail++) {
+        i64 first = tail ? full : 0, channels = !program->cblocked ? t->extents[0] : tail ? rest : 16;
+        if (tail ? !rest : !full) continue;
+        Loop group = program->cblocked && tail ? tail_groups : groups;
+        int inner = moves_groups(program, channels, block, group);
+        Nest *one = nest + made++;
+        memcpy(one->loop, around, (size_t)n * sizeof(Loop));
+        one->loops = n;
+        one->tiled = first * pixels * pixel;
+        one->linear = first * 16 * program->strides[0];
+        int of_tiles = group.count == t->counts[0] && group.tiled == t->tiled_steps[0];
+        if (!of_tiles) add_loop(one->loop, &one->loops, t->counts[0], t->tiled_steps[0], t->linear_steps[0]);
+        else if (!inner) add_loop(one->loop, &one->loops, group.count, group.tiled, group.linear);
+        add_loop(one->loop, &one->loops, depth, height * width * pixel, program->strides[1]);
+        add_loop(one->loop, &one->loops, height, width * pixel, program->strides[2]);
+        add_loop(one->loop, &one->loops, width, pixel, program->strides[3]);
+        if (!of_tiles && !inner) add_loop(one->loop, &one->loops, group.count, group.tiled, group.linear);
+        one->row.groups = inner ? group.count : 1;
+        one->row.group_tiled = group.tiled;
+        one->row.group_linear = group.linear;
+        finish_nest(program, one, channels, block, block, steps, ends);
+    }
+    return made;
+}
+
+static void run_rows(const Nest *nest, const Loop *loop, u8 *tiled, u8 *linear) {
+    RowMover *mover = nest->mover;
+    i64 pixels = loop[1].count, bytes = pixels * nest->row.tiled_step;
+    if (mover == movers->pack_same)
+        for (i64 i = 0; i < loop->count; i++) copy_run(tiled + i * loop->tiled, linear + i * loop->linear, bytes);
+    else if (mover == movers->unpack_same)
+        for (i64 i = 0; i < loop->count; i++) copy_run(linear + i * loop->linear, tiled + i * loop->tiled, bytes);
+    else if (nest->row.stage && nest->stage.shape == DIRECT)
+        movers->convert_rows(&nest->row, tiled, loop->tiled, linear, loop->linear, loop->count, pixels,
+                             mover == movers->pack_staged);
+    else
+        for (i64 i = 0; i < loop->count; i++) mover(&nest->row, tiled + i * loop->tiled, linear + i * loop->linear, pixels);
+}
+
+static void run_nest(const Nest *nest, int depth, u8 *tiled, u8 *linear) {
+    const Loop *loop = nest->loop + depth;
+    int below = nest->loops - depth - 1;
+    if (below == 0) nest->mover(&nest->row, tiled, linear, loop->count);
+    else if (below == 1) run_rows(nest, loop, tiled, linear);
+    else
+        for (i64 i = 0; i < loop->count; i++, tiled += loop->tiled, linear += loop->linear)
+            run_nest(nest, depth + 1, tiled, linear);
+}
+
+typedef struct Part { /* the tiles of one channel part, under a spatial tile */
+    int nests;
+    Nest nest[2];
+    i64 gap, gap_bytes, tiles, tile_step; /* alignment bytes: where behind a tile's start, how many */
+} Part;
+
+typedef struct Around { i64 count, tiled[2], linear; } Around;
+
+typedef struct Spatial { /* one spatial class: loops over slices and tiles around its one or two channel parts */
+    Around loop[MAX_LOOPS];
+    int loops, parts;
+    Part part[2];
+} Spatial;
+
+typedef struct Place { u8 *tiled[2], *linear[2]; } Place; /* where each channel part stands */
+
+static void run_part(const Part *part, u8 *tiled, u8 *linear) {
+    for (int i = 0; i < part->nests; i++)
+        run_nest(part->nest + i, 0, tiled + part->nest[i].tiled, linear + part->nest[i].linear);
+    if (part->gap_bytes)
+        for (i64 tile = 0; tile < part->tiles; tile++)
+            memset(tiled + tile * part->tile_step + part->gap, 0, (size_t)part->gap_bytes);
+}
+
+static void run_spatial(const Spatial *all, int depth, Place at) {
+    if (depth == all->loops) {
+        for (int i = 0; i < all->parts; i++) run_part(all->part + i, at.tiled[i], at.linear[i]);
+        return;
+    }
+    const Around *loop = all->loop + depth;
+    for (i64 n = 0; n < loop->count; n++) {
+        run_spatial(all, depth + 1, at);
+        for (int i = 0; i < all->parts; i++) {
+            at.tiled[i] += loop->tiled[i];
+            at.linear[i] += loop->linear;
+        }
+    }
+}
+
+static void add_around(Spatial *all, i64 count, i64 tiled, i64 other, i64 linear) {
+    if (count != 1) all->loop[all->loops++] = (Around){count, {tiled, other}, linear};
+}
+
+/* A lone part without gaps needs no loops around it: its nests take them over, to merge them with their own. */
+static int take_over(Spatial *all, const Part *part, Loop *around) {
+    int loops = 0;
+    if (all->parts > 1 || part->gap_bytes) return 0;
+    for (int i = 0; i < all->loops; i++)
+        add_loop(around, &loops, all->loop[i].count, all->loop[i].tiled[0], all->loop[i].linear);
+    all->loops = 0;
+    return loops;
+}
+
+/* Where a part starts, and the steps of the loops that are left around it. */
+static Steps steps_around(const Spatial *all, int part, Place at) {
+    Steps steps = {(u64)(uintptr_t)at.tiled[part], (u64)(uintptr_t)at.linear[part]};
+    for (int i = 0; i < all->loops; i++) steps = with(steps, all->loop[i].tiled[part], all->loop[i].linear);
+    return steps;
+}
+
+/* The spatial class of `tiles`; its channel parts lie `apart` classes from each other. */
+static void run_class(const Program *program, const Tiles *tiles, i64 apart, u8 *tiled, u8 *linear, Buffers *buffers) {
+    const Loop *outer = outer_loops(program);
+    const Ends ends = {{tiled + program->tiled_bytes, linear + program->linear_bytes}, buffers};
+    const Tiles *other = tiles + (program->parts[0] - 1) * apart;
+    Spatial all;
+    Place at;
+    all.loops = 0;
+    all.parts = (int)program->parts[0];
+    for (i64 i = 0; i < program->outer; i++)
+        add_around(&all, outer[i].count, outer[i].tiled, outer[i].tiled, outer[i].linear);
+    for (int i = 1; i < 4; i++)
+        add_around(&all, tiles->counts[i], tiles->tiled_steps[i], other->tiled_steps[i], tiles->linear_steps[i]);
+    for (int i = 0; i < all.parts; i++) {
+        const Tiles *t = i ? other : tiles;
+        Part *part = all.part + i;
+        Loop around[MAX_LOOPS];
+        part->gap = t->extents[1] * t->extents[2] * t->extents[3] * t->stored * program->tiled_width;
+        part->gap_bytes = program->packs ? t->span - part->gap : 0;
+        part->tiles = t->counts[0];
+        part->tile_step = t->tiled_steps[0];
+        int loops = take_over(&all, part, around);
+        at.tiled[i] = tiled + t->tiled_offset;
+        at.linear[i] = linear + t->linear_offset;
+        part->nests = make_nests(program, t, around, loops, part->nest, steps_around(&all, i, at), &ends);
+    }
+    run_spatial(&all, 0, at);
+}
+
+static void run_program(const Program *program, u8 *tiled, u8 *linear) {
+    const Tiles *tiles = tile_classes(program);
+    const int calculates = fused_of(program->conversion).values >= TO_INT8;
+    i64 apart = spatial_classes(program);
+    FpState state;
+    Buffers buffers;
+    if (calculates) state = enter_default_fp();
+    for (i64 i = 0; i < apart; i++) run_class(program, tiles + i, apart, tiled, linear, &buffers);
+    if (calculates) leave_default_fp(state);
+    stream_end();
+}
+
+#endif

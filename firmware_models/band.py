@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from tessbed.firmware_models.vector_ops import VectorFill, VectorMove
+from tessbed.firmware_models.vector_ops import PackStep
 from tessbed.sim.errors import HazardError
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.transfer.descriptor import Descriptor
@@ -87,7 +87,7 @@ class Band:
     """One band: its reads (`oversized` if a pitch among them is), its packing and cost, its drain."""
 
     reads: list[Descriptor]
-    steps: list[VectorMove | VectorFill]
+    steps: Sequence[PackStep]
     ticks: int
     chain: list[Descriptor]
     footprint: DrainFootprint

@@ -17,7 +17,7 @@ from tessbed.kernels.operations import OPERATIONS, operation
 VERSIONS = tuple((VERSION_MAJOR, minor) for minor in range(VERSION_MINOR + 1))
 
 
-class Kernel(NamedTuple):
+class HeldKernel(NamedTuple):
     """What a kernel does: an operation, the scalar type of its tiled side, the format of its tiles."""
 
     op: str
@@ -33,7 +33,7 @@ class Composition:
     types where they are not named. `ops` and `dtypes` are those that it was built for, whether or not they meet.
     """
 
-    holds: tuple[Kernel, ...]
+    holds: tuple[HeldKernel, ...]
     packet_versions: tuple[tuple[int, int], ...]
     ops: tuple[str, ...]
     dtypes: tuple[str, ...]
@@ -50,7 +50,7 @@ class Composition:
             of_ops = tuple(OPERATIONS if ops is None else ops)
             kernels = tuple(kernels_of(of_ops, None if dtypes is None else tuple(dtypes)))
         else:
-            kernels = tuple(Kernel(*kernel) for kernel in holds)
+            kernels = tuple(HeldKernel(*kernel) for kernel in holds)
             of_ops = tuple(dict.fromkeys(kernel.op for kernel in kernels))
         held = tuple(dict.fromkeys(kernel.dtype for kernel in kernels)) if dtypes is None else tuple(dtypes)
         self.__attrs_init__(kernels, tuple(packet_versions), of_ops, held)  # pyright: ignore[reportAttributeAccessIssue]
@@ -98,13 +98,13 @@ class Composition:
         yield f"packet version {', '.join(map(_version, self.packet_versions))}"
 
 
-def kernels_of(ops: Iterable[str], dtypes: Sequence[str] | None = None) -> Iterator[Kernel]:
+def kernels_of(ops: Iterable[str], dtypes: Sequence[str] | None = None) -> Iterator[HeldKernel]:
     """Every kernel of these operations and scalar types, of all of them where None."""
     for op in ops:
         row = operation(op)
         for dtype in row.tiled_dtypes:
             if dtypes is None or dtype.value in dtypes:
-                yield from (Kernel(op, dtype.value, form.value) for form in row.formats)
+                yield from (HeldKernel(op, dtype.value, form.value) for form in row.formats)
 
 
 def _words(kind: str, needed: str, held: Iterable[str], among: str = "") -> str:

@@ -14,10 +14,13 @@ import attrs
 from simpy import Event
 
 from tessbed.firmware_models.composition import Composition
+from tessbed.firmware_models.custom.image_kernels import ImageKernels, refusal_of_call
+from tessbed.firmware_models.custom.kernel_body import kernel_body
 from tessbed.firmware_models.geometry import PacketGeometry
-from tessbed.firmware_models.kernel_handles import WORK_ITEMS, Kernel, KernelHandles
+from tessbed.firmware_models.kernel_handles import WORK_ITEMS, KernelHandles, WorkDivision
 from tessbed.firmware_models.refusals import refusal
 from tessbed.firmware_models.worker_loop import BandProgram, body_of, program_of
+from tessbed.kernels.custom.codec import is_custom
 from tessbed.kernels.ev74.codec import PacketFault, decode
 from tessbed.kernels.ev74.fields import TILE_FORMATS
 from tessbed.kernels.ev74.rules import check_bound, check_rules, operation_of, tiled_dtype
@@ -34,9 +37,10 @@ def band_program(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Ba
 
 @attrs.define(eq=False)
 class FirmwareImage:
-    """One loaded image: what it was built with, and the kernels loaded so far."""
+    """One loaded image: what it was built with, the kernels of users that it holds, and the kernels loaded so far."""
 
     composition: Composition = attrs.Factory(Composition)
+    custom: ImageKernels = attrs.field(factory=ImageKernels, kw_only=True)
     handles: KernelHandles = attrs.field(factory=KernelHandles, init=False)
 
     @classmethod
@@ -47,12 +51,25 @@ class FirmwareImage:
     def entry(self, job: JobContext) -> Generator[Event, Any, Completion]:
         """The native entry: from packet bytes to a Completion. Faults of the device itself pass through."""
         yield from job.wait(job.spec.decode_ticks, "decode")
+        if is_custom(job.packet):
+            return (yield from self._custom(job))
         try:
             geometry = self.admit(job.packet, job.memory)
         except PacketFault as fault:
             return refusal(fault)
         items = yield from self._kernel(job, geometry)
         yield from job.launch(body_of(program_of(items(geometry, job.spec, job.workers), job.spec)))
+        return Completion(0)
+
+    def _custom(self, job: JobContext) -> Generator[Event, Any, Completion]:
+        """The entry for a packet that asks for a kernel of one's own."""
+        try:
+            kernel, call = self.custom.admit(job.packet, job.memory)
+        except PacketFault as fault:
+            return refusal_of_call(fault)
+        yield from job.wait(self.handles.load_ticks(call, job.spec), "load")
+        self.handles.note_loaded(call)
+        yield from job.launch(kernel_body(kernel, call, job.spec, job.workers))
         return Completion(0)
 
     def admit(self, raw: bytes, memory: MemoryProbe) -> PacketGeometry:
@@ -79,7 +96,7 @@ class FirmwareImage:
         if lack:
             raise PacketFault("capability", *lack)
 
-    def _kernel(self, job: JobContext, geometry: PacketGeometry) -> Generator[Event, Any, Kernel]:
+    def _kernel(self, job: JobContext, geometry: PacketGeometry) -> Generator[Event, Any, WorkDivision]:
         """The kernel of the job's operation and dtype, loaded at first use."""
         yield from job.wait(self.handles.load_ticks(geometry, job.spec), "load")
         return self.handles.load(geometry)

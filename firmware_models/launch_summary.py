@@ -6,7 +6,7 @@ latencies and rates only price it.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,40 +16,15 @@ from tessbed.firmware_models.band import DrainFootprint, WorkItem
 from tessbed.firmware_models.band_cache import BandTemplate, BandTemplates
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.kernel_handles import WORK_ITEMS
+from tessbed.firmware_models.launch_outline import BandShape, Outline, add_traffic, fields_that_plan
 from tessbed.firmware_models.worker_loop import in_order, wait_groups
-from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, TimedBand
+from tessbed.sim.exact.program import Cost, LaunchProgram, TimedBand
 from tessbed.sim.exact.run_length import runs_of
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.stats import Traffic
 from tessbed.sim.transfer.cost import Counts, Shape, count_read, count_write, price
 from tessbed.sim.transfer.descriptor import Descriptor, check_fields
-
-
-class BandShape(NamedTuple):
-    """A band: what the reads of each wait group touch, ticks of compute, whether its drain waits, its drain."""
-
-    groups: tuple[tuple[Counts, ...], ...]
-    ticks: int
-    ordered: bool
-    chain: tuple[Counts, ...]
-
-    @property
-    def payloads(self) -> list[int]:
-        """Bytes that each transfer carries, in the order in which they are asked for."""
-        reads = [counts.payload_bytes for group in self.groups for counts in group]
-        return [*reads, sum(counts.payload_bytes for counts in self.chain)]
-
-
-@attrs.frozen
-class Outline:
-    """A launch: the different bands, the runs of them that each worker takes, and all that no clock counts."""
-
-    bands: tuple[BandShape, ...]
-    workers: tuple[tuple[BandRun, ...], ...]
-    reads: Traffic
-    writes: Traffic
-    counts: Mapping[str, int]
 
 
 @attrs.frozen
@@ -69,13 +44,6 @@ def outline(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline
         for name in ("input_address", "output_address")
     }
     return _outline(_OutlineKey(attrs.evolve(geometry, **phases), workers, fields_that_plan(spec), spec))
-
-
-def fields_that_plan(spec: DeviceSpec) -> tuple[Any, ...]:
-    """The part of a spec that decides what is launched; all the rest only prices it."""
-    blocks = (spec.write_granule_bytes, spec.byte_strobes, spec.memory.access_bytes, spec.dma.burst_bytes)
-    scratch = (spec.slots, spec.usable_scratch_bytes, spec.scratch_align_bytes)
-    return (*blocks, *scratch, spec.dma.field_bits, spec.dma.wait_group, spec.compute)
 
 
 def exact_program(plan: Outline, spec: DeviceSpec) -> LaunchProgram:
@@ -196,25 +164,12 @@ class _Draft:
         reads, writes, counts = Traffic(), Traffic(), Counter[str]()
         for (part, ordered), times in self.taken.items():
             descriptors = [read for group in part.shape.groups for read in group]
-            _add(reads, descriptors, times * len(descriptors), times)
-            _add(writes, part.shape.chain, times, times)
+            add_traffic(reads, descriptors, times * len(descriptors), times)
+            add_traffic(writes, part.shape.chain, times, times)
             for name, number in _statistics(part):
                 counts[name] += times * number
             counts["ordered_drains"] += times * ordered
         return reads, writes, {name: counts[name] for name in sorted(counts) if counts[name]}
-
-
-def _add(traffic: Traffic, descriptors: Sequence[Counts], transfers: int, times: int) -> None:
-    """The descriptors of a band, `times` times, which travel in so many transfers."""
-    traffic.transfers += transfers
-    traffic.descriptors += times * len(descriptors)
-    for counts in descriptors:
-        traffic.payload_bytes += times * counts.payload_bytes
-        traffic.port_bytes += times * counts.port_bytes
-        traffic.bursts += times * counts.bursts
-        traffic.pages += times * counts.pages
-        traffic.rmw_granules += times * counts.partial_granules
-    traffic.moved_bytes = traffic.due_bytes = traffic.payload_bytes
 
 
 def _statistics(part: _Part) -> Iterator[tuple[str, int]]:

@@ -8,6 +8,7 @@ are made by the integer arithmetic of `binary32`. One vectorised step per lane, 
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import mul
+from typing import Protocol
 
 import attrs
 import numpy as np
@@ -82,6 +83,11 @@ class VectorMove:
     conversion: str
     parameters: tuple[tuple[str, int], ...] = ()
 
+    def spans(self) -> tuple[list[Span], list[Span]]:
+        """The spans of scratch that it reads, and that it writes."""
+        read = _span(self.source, self.shape, self.source_strides, self.source_lanes)
+        return [read], [_span(self.target, self.shape, self.target_strides, self.target_lanes)]
+
     def __call__(self, scratch: np.ndarray) -> None:
         sources = [
             np.ndarray(self.shape, np.uint8, scratch, self.source + lane, self.source_strides)
@@ -101,8 +107,24 @@ class VectorFill:
     target_strides: Strides
     value: int
 
+    def spans(self) -> tuple[list[Span], list[Span]]:
+        """The spans of scratch that it reads, none, and that it writes."""
+        return [], [_span(self.target, self.shape, self.target_strides, (0,))]
+
     def __call__(self, scratch: np.ndarray) -> None:
         np.ndarray(self.shape, np.uint8, scratch, self.target, self.target_strides)[...] = self.value
+
+
+class PackStep(Protocol):
+    """What a packer performs: a move, a fill, or a function of the user's."""
+
+    def __call__(self, scratch: np.ndarray) -> None:
+        """Move the bytes."""
+        ...
+
+    def spans(self) -> tuple[list[Span], list[Span]]:
+        """The spans of scratch that it reads, and that it writes."""
+        ...
 
 
 @attrs.frozen(eq=False)
@@ -110,7 +132,7 @@ class Packer:
     """One action that performs `steps` in order on a worker's scratch."""
 
     scratch: np.ndarray
-    steps: Sequence[VectorMove | VectorFill]
+    steps: Sequence[PackStep]
 
     def __call__(self) -> None:
         for step in self.steps:
@@ -120,11 +142,9 @@ class Packer:
         """Spans of scratch that are read, and that are written, as the device's checker wants them."""
         reads, writes = [], []
         for step in self.steps:
-            if isinstance(step, VectorFill):
-                writes.append(_span(step.target, step.shape, step.target_strides, (0,)))
-            else:
-                reads.append(_span(step.source, step.shape, step.source_strides, step.source_lanes))
-                writes.append(_span(step.target, step.shape, step.target_strides, step.target_lanes))
+            read, written = step.spans()
+            reads += read
+            writes += written
         return reads, writes
 
 

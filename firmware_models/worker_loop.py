@@ -46,6 +46,16 @@ class HasFootprint(Protocol):
         """It says whether it `meets` another."""
 
 
+class HasReads(Protocol):
+    """What gathers: its descriptors, and whether a pitch among them is oversized."""
+
+    @property
+    def reads(self) -> list[Descriptor]: ...
+
+    @property
+    def oversized(self) -> bool: ...
+
+
 P = TypeVar("P", bound=HasFootprint)
 
 
@@ -88,7 +98,7 @@ def run_bands(worker: WorkerContext, bands: Iterable[Band]) -> Steps:
     yield from worker.wait_drains()
 
 
-def wait_groups(band: Band, spec: DeviceSpec) -> Iterator[list[Descriptor]]:
+def wait_groups(band: HasReads, spec: DeviceSpec) -> Iterator[list[Descriptor]]:
     """The band's reads in groups that are issued together and waited for together."""
     size = min(OVERSIZED_GROUP, spec.dma.wait_group) if band.oversized else spec.dma.wait_group
     for first in range(0, len(band.reads), size):

@@ -16,16 +16,18 @@ import attrs
 from simpy import Environment
 from simpy.core import EmptySchedule
 
+from tessbed.kernels.custom.kernel_plan import KernelPlan
 from tessbed.kernels.plan import Plan
 from tessbed.runtime.address_ranges import JobFootprint
 from tessbed.runtime.errors import SubmitError
 from tessbed.runtime.identity import Identity, check_free, drive
 from tessbed.runtime.integers import integer, optional_number, whole_number
-from tessbed.runtime.jobs import capability, port_binding
+from tessbed.runtime.jobs import capability, port_binding, prepared_kernel
 from tessbed.runtime.jobs.control_block import ControlPool
 from tessbed.runtime.jobs.job import OK, Job, JobResult
 from tessbed.runtime.jobs.outcome import outcome_of
 from tessbed.runtime.jobs.prepared import PreparedJob, prepare
+from tessbed.runtime.jobs.prepared_kernel import PreparedKernel, prepare_kernel
 from tessbed.runtime.jobs.states import State, Transition
 from tessbed.runtime.memory import storage_entry
 from tessbed.runtime.memory.allocator import HEAP_FILL, Allocator, Handle, Leak
@@ -167,7 +169,7 @@ class Runtime:
 
     def submit(
         self,
-        plan: Plan | PreparedJob,
+        plan: Plan | PreparedJob | KernelPlan | PreparedKernel,
         inputs: Ports,
         outputs: Ports,
         *,
@@ -178,13 +180,18 @@ class Runtime:
         timeout_ticks: int | None = None,
         name: str = "",
     ) -> Job:
-        """Submit one operation; the job's owners are held until it is final. An empty plan ends at once.
+        """Submit one operation, or a kernel of one's own; the job's owners are held until it is final.
+
+        An empty plan ends at once. A kernel takes a view for each of its inputs and outputs, in their order.
 
         Raises SubmitError, BindingError, LifetimeError, CapabilityError, NotRepresentable, CoherencyError,
         GranuleConflict, QueueFull, and then nothing has happened.
         """
         order = self._order(queue, after, workers, timeout_ticks, name)
         work = storage_entry.views(self.identity, "workspace", workspace)
+        if isinstance(plan, KernelPlan | PreparedKernel):
+            made = plan if isinstance(plan, PreparedKernel) else prepare_kernel(plan)
+            return self._submit_kernel(made, inputs, outputs, work, order)
         prepared = plan if isinstance(plan, PreparedJob) else prepare(plan)
         sources, targets = port_binding.bind_ports(self.identity, prepared.plan, inputs, outputs)
         if prepared.packet is None:
@@ -194,6 +201,29 @@ class Runtime:
         raw = prepared.packet.bind(sources[0].address, targets[0].address).raw
         touches = [BufferAccess.of(view, prepared.plan.input.required_bytes, written=False) for view in sources]
         touches += [BufferAccess.of(view, prepared.plan.output.required_bytes, written=True) for view in targets]
+        owners = {
+            "prepared": (prepared,),
+            "inputs": _allocations(sources),
+            "outputs": _allocations(targets),
+            "workspace": _allocations(work),
+        }
+        return self.submitter.submit(raw, touches, owners, order)
+
+    def _submit_kernel(
+        self, prepared: PreparedKernel, inputs: Ports, outputs: Ports, work: Sequence[View], order: Order
+    ) -> Job:
+        plan = prepared.plan
+        granule = _granule_bytes(self.devices)
+        sources, targets = prepared_kernel.bind_kernel_ports(self.identity, plan, inputs, outputs, granule)
+        for device in self.devices:
+            prepared_kernel.check_held(device.firmware, plan)
+        read, written = iter(sources), iter(targets)
+        views = [next(written) if port.written else next(read) for port in plan.ports]
+        raw = prepared.packet.bind([view.address for view in views]).raw
+        touches = [
+            BufferAccess.of(view, port.required_bytes, written=port.written)
+            for view, port in zip(views, plan.ports, strict=True)
+        ]
         owners = {
             "prepared": (prepared,),
             "inputs": _allocations(sources),
@@ -231,7 +261,7 @@ class Runtime:
 
     def run(
         self,
-        plan: Plan | PreparedJob,
+        plan: Plan | PreparedJob | KernelPlan | PreparedKernel,
         inputs: Ports,
         outputs: Ports,
         *,

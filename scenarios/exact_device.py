@@ -9,7 +9,8 @@ import attrs
 
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.kernel_handles import KernelHandles
-from tessbed.firmware_models.launch_summary import Outline, exact_program, outline
+from tessbed.firmware_models.launch_outline import Outline
+from tessbed.firmware_models.launch_summary import exact_program, outline
 from tessbed.kernels import Plan
 from tessbed.kernels.ev74.codec import Packet, decode
 from tessbed.kernels.ev74.encode import encode_plan

@@ -4,9 +4,13 @@ TYPE_CHECKING = False  # typing takes longer to import than all else here
 
 if TYPE_CHECKING:
     from tessbed.arrays import casttess, detess, detesscast, detessdequant, quanttess, tess
+    from tessbed.kernels.custom.declaration import kernel
+    from tessbed.kernels.custom.ports import Port
 
 __version__ = "0.2.0"
-__all__ = ["__version__", "casttess", "detess", "detesscast", "detessdequant", "quanttess", "tess"]
+__all__ = ["Port", "__version__", "casttess", "detess", "detesscast", "detessdequant", "kernel", "quanttess", "tess"]
+HOMES = {"Port": "tessbed.kernels.custom.ports", "kernel": "tessbed.kernels.custom.declaration"}
+"""Where a name is defined that is no operation."""
 
 
 def __getattr__(name: str) -> object:
@@ -15,6 +19,10 @@ def __getattr__(name: str) -> object:
 
     if name.startswith("_") or (name not in __all__ and find_spec(f"{__name__}.{name}")):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in HOMES:
+        from importlib import import_module
+
+        return getattr(import_module(HOMES[name]), name)
     from tessbed import arrays
 
     return arrays.function(name)

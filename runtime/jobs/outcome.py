@@ -4,6 +4,8 @@ Statuses from 0x100 on are the device's own. Those below are the firmware's refu
 byte offset of the packet field at fault.
 """
 
+from tessbed.kernels.custom.codec import is_custom
+from tessbed.kernels.custom.fields import FIELDS as CUSTOM_FIELDS
 from tessbed.kernels.ev74.fields import FIELDS
 from tessbed.kernels.ev74.refusals import REFUSAL_BY_STATUS
 from tessbed.runtime.errors import JobCancelled, JobFault, JobLost
@@ -13,6 +15,7 @@ from tessbed.sim.completion_record import STATUS, Record
 
 _NAMES = {status: row.code for status, row in REFUSAL_BY_STATUS.items()} | {code: name for name, code in STATUS.items()}
 _FIELD_AT = {field.offset: field.name for field in FIELDS}
+_CUSTOM_FIELD_AT = {field.offset: field.name for field in CUSTOM_FIELDS}
 
 
 def status_name(status: int) -> str:
@@ -20,9 +23,10 @@ def status_name(status: int) -> str:
     return _NAMES.get(status) or f"status {status:#x}"
 
 
-def field_name(record: Record) -> str:
-    """The packet field that a refusal reports, "" where no field is at fault."""
-    return _FIELD_AT.get(record.completion.field, "") if record.completion.status in REFUSAL_BY_STATUS else ""
+def field_name(record: Record, packet: bytes = b"") -> str:
+    """The field of a packet that a refusal reports, "" where no field is at fault."""
+    names = _CUSTOM_FIELD_AT if is_custom(packet) else _FIELD_AT
+    return names.get(record.completion.field, "") if record.completion.status in REFUSAL_BY_STATUS else ""
 
 
 def outcome_of(job: Job) -> JobResult:
@@ -31,13 +35,13 @@ def outcome_of(job: Job) -> JobResult:
         return job.result()
     if job.state is State.RETIRED:
         assert job.record is not None
-        raise _fault(str(job), job.record)
+        raise _fault(str(job), job.record, job.raw)
     if job.state is State.CANCELLED and job.outcome != LOST:
         raise JobCancelled(f"{job}: {job.reason}")
     raise JobLost(f"{job}: {job.reason}")
 
 
-def _fault(job: str, record: Record) -> JobFault:
+def _fault(job: str, record: Record, packet: bytes) -> JobFault:
     """The error for a job whose record says that it failed."""
     done = record.completion
-    return JobFault(job, status_name(done.status), field_name(record), done.detail)
+    return JobFault(job, status_name(done.status), field_name(record, packet), done.detail)

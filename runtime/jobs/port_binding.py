@@ -33,7 +33,7 @@ def bind_ports(
                 storage_entry.view(identity, where, port)
         return (), ()
     source, target = (
-        _fitting(identity, where, port, wanted)
+        fitting_view(identity, where, port, wanted.required_bytes, wanted.alignment_bytes)
         for (where, port), wanted in zip(offered, (plan.input, plan.output), strict=True)
     )
     if device:
@@ -72,15 +72,18 @@ def check_disjoint(source: Span, target: Span) -> None:
         raise BindingError("overlap", "inputs[0] and outputs[0]", text)
 
 
-def _fitting(identity: Identity, where: str, port: View | Buffer | None, wanted: PortPlan) -> View:
+def fitting_view(
+    identity: Identity, where: str, port: View | Buffer | None, required_bytes: int, alignment_bytes: int
+) -> View:
+    """The view of a port that has so many bytes at such an address. Raises BindingError, LifetimeError."""
     if port is None:
-        text = f"got None, wanted {wanted.required_bytes} bytes; only an empty tensor needs no storage"
+        text = f"got None, wanted {required_bytes} bytes; only an empty tensor needs no storage"
         raise BindingError("missing", where, text)
     view = storage_entry.view(identity, where, port)
-    if view.length < wanted.required_bytes:
-        text = f"got {view.length} bytes, wanted {wanted.required_bytes}: the whole span, holes and padding included"
+    if view.length < required_bytes:
+        text = f"got {view.length} bytes, wanted {required_bytes}: the whole span, holes and padding included"
         raise BindingError("capacity", where, text)
-    if view.address % wanted.alignment_bytes:
-        text = f"got device address {view.address:#x}, wanted a multiple of {wanted.alignment_bytes}"
+    if view.address % alignment_bytes:
+        text = f"got device address {view.address:#x}, wanted a multiple of {alignment_bytes}"
         raise BindingError("alignment", where, text)
     return view

@@ -9,7 +9,8 @@ from typing import Any
 
 import attrs
 
-from tessbed.firmware_models.launch_summary import Outline, exact_program, outline
+from tessbed.firmware_models.launch_outline import Outline
+from tessbed.firmware_models.launch_summary import exact_program, outline
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.measurement import MeasuredJob, Measurement, provenance
 from tessbed.sim.exact.program import Cost, TimedBand, unrolled

@@ -25,7 +25,7 @@ from tessbed.sim.dma.arbiter import Arbiter
 from tessbed.sim.dma.channel_pool import Pool, make_pools
 from tessbed.sim.dma.inflight import AT_ARRIVAL, InFlightTransfer, between, early, record_of
 from tessbed.sim.dma.read_batch import batch_of
-from tessbed.sim.dma.transfer_stream import Port, TransferStream
+from tessbed.sim.dma.transfer_stream import MemoryPort, TransferStream
 from tessbed.sim.dma.wait_state import WaitState
 from tessbed.sim.errors import DeviceFault, HazardError, MemoryFault
 from tessbed.sim.events import event_queue
@@ -61,7 +61,7 @@ class Dma:
     on_strike: Callable[[str, int, int], None] = lambda kind, worker, seq: None
     costs: CostTable = attrs.field(init=False)
     pools: list[Pool] = attrs.field(init=False)
-    ports: list[Port] = attrs.field(init=False)
+    ports: list[MemoryPort] = attrs.field(init=False)
     streams: dict[tuple[int, str], TransferStream] = attrs.field(factory=dict, init=False)
     trace: list[TransferRecord] = attrs.field(factory=list, init=False)
     _arbiter: Arbiter = attrs.field(init=False)
@@ -76,7 +76,7 @@ class Dma:
     def __attrs_post_init__(self) -> None:
         self.costs = cost_table(self.spec)
         self.pools = make_pools(self.spec)
-        self.ports = [Port(name) for name in (DIRECTIONS if self.spec.memory.split_port else ("memory",))]
+        self.ports = [MemoryPort(name) for name in (DIRECTIONS if self.spec.memory.split_port else ("memory",))]
         self._plain = not self.inject and (not self.moves or self.spec.data_movement == "at_completion")
         issue_ticks = self.spec.dma.issue_ticks
         self._on_done = (self._complete,)

@@ -21,7 +21,7 @@ BATCH = 1024
 
 
 @attrs.define(eq=False)
-class Port:
+class MemoryPort:
     """A memory port, reserved until `free`; busy while reserved."""
 
     name: str
@@ -41,7 +41,7 @@ class TransferStream:
     wait_state: WaitState
     kind: str
     pool: Pool
-    port: Port
+    port: MemoryPort
     latency: int
     zero: int
     moves: bool

@@ -1,0 +1,60 @@
+"""Launch outline: what a launch does in numbers, and the fields of a device that decide it.
+
+Many devices share an outline: channels, latencies and rates only price it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import attrs
+
+from tessbed.sim.exact.program import BandRun
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.stats import Traffic
+from tessbed.sim.transfer.cost import Counts
+
+
+class BandShape(NamedTuple):
+    """A band: what the reads of each wait group touch, ticks of compute, whether its drain waits, its drain."""
+
+    groups: tuple[tuple[Counts, ...], ...]
+    ticks: int
+    ordered: bool
+    chain: tuple[Counts, ...]
+
+    @property
+    def payloads(self) -> list[int]:
+        """Bytes that each transfer carries, in the order in which they are asked for."""
+        reads = [counts.payload_bytes for group in self.groups for counts in group]
+        return [*reads, sum(counts.payload_bytes for counts in self.chain)]
+
+
+@attrs.frozen
+class Outline:
+    """A launch: the different bands, the runs of them that each worker takes, and all that no clock counts."""
+
+    bands: tuple[BandShape, ...]
+    workers: tuple[tuple[BandRun, ...], ...]
+    reads: Traffic
+    writes: Traffic
+    counts: Mapping[str, int]
+
+
+def fields_that_plan(spec: DeviceSpec) -> tuple[Any, ...]:
+    """The fields of a spec on which bands and descriptors depend: specs that agree here share their launches."""
+    blocks = (spec.write_granule_bytes, spec.byte_strobes, spec.memory.access_bytes, spec.dma.burst_bytes)
+    scratch = (spec.slots, spec.usable_scratch_bytes, spec.scratch_align_bytes)
+    return (*blocks, *scratch, spec.dma.field_bits, spec.dma.wait_group, spec.compute)
+
+
+def add_traffic(traffic: Traffic, descriptors: Sequence[Counts], transfers: int, times: int) -> None:
+    """The descriptors of a band, `times` times, which travel in so many transfers."""
+    traffic.transfers += transfers
+    traffic.descriptors += times * len(descriptors)
+    for counts in descriptors:
+        traffic.payload_bytes += times * counts.payload_bytes
+        traffic.port_bytes += times * counts.port_bytes
+        traffic.bursts += times * counts.bursts
+        traffic.pages += times * counts.pages
+        traffic.rmw_granules += times * counts.partial_granules
+    traffic.moved_bytes = traffic.due_bytes = traffic.payload_bytes

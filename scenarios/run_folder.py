@@ -196,9 +196,9 @@ def _csv(trace: tuple[TransferRecord, ...]) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """Statistics as JSON holds them; the trace has files of its own."""
+    """Statistics as JSON holds them; the trace has files of its own, and the verdict on a kernel is elsewhere."""
     if attrs.has(type(value)):
-        names = (field.name for field in attrs.fields(type(value)) if field.name != "trace")
+        names = (field.name for field in attrs.fields(type(value)) if field.name not in ("trace", "kernel"))
         return {name: _plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {"/".join(map(str, k)) if isinstance(k, tuple) else str(k): _plain(v) for k, v in value.items()}

@@ -70,6 +70,8 @@ STATUS = {
     "straddles": 0x105,
     "packet_fetch": 0x106,  # the packet itself is not readable
     "worker_died": 0x107,  # detail is the worker
+    "kernel_error": 0x108,  # a user's kernel raised or never ended: detail is the worker, field the line in its file
+    "kernel_hazard": 0x109,  # the checker objects to a user's kernel: detail and field as before
 }
 
 

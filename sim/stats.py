@@ -3,9 +3,14 @@
 Ticks of transfers and workers count from the launch. Nothing here depends on data movement or on wall time.
 """
 
+from typing import TYPE_CHECKING
+
 import attrs
 
 from tessbed.sim.completion_record import Completion
+
+if TYPE_CHECKING:
+    from tessbed.sim.checkers.kernel_report import KernelReport
 
 STALLS = ("issue", "gather", "slot", "compute", "order", "end")
 WORD = (1 << 64) - 1
@@ -90,7 +95,10 @@ class TransferRecord:
 
 @attrs.frozen
 class JobStats:
-    """One job. `parts` (queue, dispatch, decode, load, other, device, completion) sum to `job_ticks`."""
+    """One job. `parts` (queue, dispatch, decode, load, other, device, completion) sum to `job_ticks`.
+
+    `kernel` is what is known of a user's kernel, where the job ran one.
+    """
 
     cookie: int
     completion: Completion
@@ -107,6 +115,7 @@ class JobStats:
     digests: dict[tuple[int, str], Digest]
     counts: dict[str, int]
     trace: tuple[TransferRecord, ...]
+    kernel: "KernelReport | None" = None
 
     @property
     def transfers(self) -> int:

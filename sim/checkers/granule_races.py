@@ -17,6 +17,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from tessbed.sim.checkers.finding import Hazard, HazardAccess
+from tessbed.sim.source_line import SourceLine
 from tessbed.sim.transfer.descriptor import Descriptor
 
 NEVER = 1 << 62
@@ -27,7 +29,7 @@ Numbers = NDArray[np.int64]
 class Write:
     """One drain: who issued it and when, and when its issuer knew that it was done; stamps count a worker's steps.
 
-    `core` is the logical core, on which workers run in sequence.
+    `core` is the logical core, on which workers run in sequence; `line` is where a user's code asked for it.
     """
 
     job: int
@@ -37,6 +39,7 @@ class Write:
     chain: Sequence[Descriptor]
     issued: int
     known: int = NEVER
+    line: SourceLine | None = None
 
     def __str__(self) -> str:
         return f"transfer {self.seq} of worker {self.worker}"
@@ -66,6 +69,14 @@ class Race:
             f"{self.second} ({high}): {self._missing()}"
         )
 
+    def hazard(self) -> Hazard:
+        """The race as a value."""
+        accesses = tuple(_access(write, self.address, self.granule) for write in (self.first, self.second))
+        remedy = f"let each granule of {self.granule} bytes be written by one worker: end its part at a multiple of it"
+        if self.first.worker == self.second.worker:
+            remedy = f"wait_drains() before {self.second.line or 'the second'}"
+        return Hazard("granule_race", self.first.job, str(self), accesses, self._missing(), remedy)
+
     def _missing(self) -> str:
         """The order that is not there."""
         if self.first.worker != self.second.worker:
@@ -80,8 +91,8 @@ def find_races(writes: Sequence[Write], granule: int, most: int) -> tuple[list[R
     ranges = merged(granules_of(writes, granule))
     stamps = tuple(np.array([getattr(w, name) for w in writes], np.int64) for name in ("core", "issued", "known"))
     pairs: dict[tuple[int, int], int] = {}
-    for first, second, number in _overlaps(ranges):
-        racing = np.flatnonzero(~_ordered(first, second, *stamps))
+    for first, second, number in overlaps(ranges):
+        racing = np.flatnonzero(~ordered(first, second, *stamps))
         for a, b, where in zip(first[racing].tolist(), second[racing].tolist(), number[racing].tolist(), strict=True):
             pair = (a, b) if writes[a].issued <= writes[b].issued else (b, a)
             pairs[pair] = min(where, pairs.get(pair, where))
@@ -113,7 +124,7 @@ def merged(ranges: Ranges) -> Ranges:
     return Ranges(low[starts], np.maximum.reduceat(high, starts), owner[starts])
 
 
-def _overlaps(ranges: Ranges) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+def overlaps(ranges: Ranges) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
     """Pairs of writes that share a granule, and a granule that they share."""
     order = np.argsort(ranges.low, kind="stable")
     low, high, owner = (column[order] for column in ranges)
@@ -124,20 +135,32 @@ def _overlaps(ranges: Ranges) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
         yield owner[shared], owner[shared + step], low[shared + step]
 
 
-def _ordered(first: Numbers, second: Numbers, core: Numbers, issued: Numbers, known: Numbers) -> NDArray[np.bool_]:
+def ordered(first: Numbers, second: Numbers, core: Numbers, issued: Numbers, known: Numbers) -> NDArray[np.bool_]:
     """Whether one of each pair was known to be done before the other was issued, on the same core."""
     one_way = (known[first] <= issued[second]) | (known[second] <= issued[first])
     return (core[first] == core[second]) & one_way
 
 
+def _access(write: Write, address: int, size: int) -> HazardAccess:
+    """A drain as one side of a race in the `size` bytes from `address`."""
+    low, high = row_in(write, address, size) or (address, address + size)
+    return HazardAccess(write.worker, write.seq, "drain", write.line, "memory", low, high)
+
+
 def _touching(write: Write, race: Race) -> str:
     """The bytes of the write's first row in the granule."""
+    row = row_in(write, race.address, race.granule)
+    return f"bytes {row[0]:#x} to {row[1] - 1:#x}" if row else "bytes unknown"
+
+
+def row_in(write: Write, address: int, size: int) -> tuple[int, int] | None:
+    """The first row of a transfer that has a byte among the `size` from `address`; its first byte and end."""
     for d in write.chain:
-        for row in _rows_near(d, race.address, race.granule):
+        for row in _rows_near(d, address, size):
             start = d.address + row * d.pitch
-            if start < race.address + race.granule and race.address < start + d.row_bytes:
-                return f"bytes {start:#x} to {start + d.row_bytes - 1:#x}"
-    return "bytes unknown"
+            if start < address + size and address < start + d.row_bytes:
+                return start, start + d.row_bytes
+    return None
 
 
 def _rows_near(d: Descriptor, address: int, granule: int) -> range:

@@ -15,7 +15,10 @@ from itertools import count
 import attrs
 import numpy as np
 
+from tessbed.sim.checkers.finding import Folds, Hazard
 from tessbed.sim.checkers.granule_races import NEVER, Ranges, Write, find_races, granules_of, merged
+from tessbed.sim.checkers.kernel_report import KernelError, KernelReport
+from tessbed.sim.checkers.read_races import find_read_races, read_hazard
 from tessbed.sim.checkers.scratch_hazards import Staging
 from tessbed.sim.errors import HazardError
 
@@ -26,22 +29,17 @@ HAZARD_KINDS = {
     "scratch_reused": "a gather writes scratch bytes that an earlier transfer may still read or write",
     "wait_group": "more than four reads of an oversized pitch wait together",
     "completion": "the end is reported before the last transfer is known to be done",
+    "read_race": "a user's kernel gathers bytes that it drains, and nothing orders the two",
+    "packed_twice": "a user's kernel computes over a result that nothing has drained or read",
+    "late_binding": "a variable that a user's function captured changed before the device computed",
+    "not_awaited": "a user's kernel called a wait or an access without `yield from`: it never happened",
+    "misuse": "a user's kernel asked for what the hardware can not do",
 }
 MODES = ("raise", "report", "off")
 HAZARD_WORDS = 8
 """So many races of a job are reported one by one."""
-
-
-@attrs.frozen
-class Hazard:
-    """One hazard: a key of KINDS, the number of the job on its device, and words with the transfers in them."""
-
-    kind: str
-    job: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}: job {self.job}: {self.text}"
+MOST_RACES = 10_000
+"""So many races of a user's kernel are folded into findings."""
 
 
 @attrs.define(eq=False)
@@ -82,7 +80,11 @@ class Checker:
 
 @attrs.define(eq=False)
 class JobCheck:
-    """The watch over one job. Stamps: `submitted`, and `known` when the host learned of its end."""
+    """The watch over one job. Stamps: `submitted`, and `known` when the host learned of its end.
+
+    `kernel` names the user's kernel that runs, if one does: then what is found is kept until the job has ended, by
+    `folds`, and raised by nobody; gathers are compared with drains, too; `errors` are the kernel's own.
+    """
 
     checker: Checker
     device: object
@@ -93,24 +95,32 @@ class JobCheck:
     ended: bool = attrs.field(default=False, init=False)
     writes: list[Write] = attrs.field(factory=list, init=False)
     ranges: Ranges | None = attrs.field(default=None, init=False)
+    kernel: str | None = attrs.field(default=None, init=False)
+    errors: list[KernelError] = attrs.field(factory=list, init=False)
+    _gathers: list[Write] = attrs.field(factory=list, init=False)
+    _folds: Folds = attrs.field(factory=Folds, init=False)
 
     def worker(self, worker: int, core: int) -> Staging | None:
         """The watch over a worker that starts now; None where nothing is to be checked."""
         if self.checker.mode == "off":
             return None
-        return Staging(self.number, worker, core, self.checker.stamp, self._say, self.writes)
+        gathers = None if self.kernel is None else self._gathers
+        return Staging(self.number, worker, core, self.checker.stamp, self.say, self.writes, gathers)
 
     def end(self, in_flight: int) -> None:
         """The job ends with that many transfers under way: judge its writes, then those of other devices' jobs."""
-        if in_flight:
-            self._say("completion", f"ends with {in_flight} transfers in flight")
-        races, total = find_races(self.writes, self.granule, HAZARD_WORDS)
-        if races:
-            more = f", and {total - len(races)} more pairs" if total > len(races) else ""
-            self._say("granule_race", "; ".join(map(str, races)) + more)
+        if self.kernel is not None:
+            self._judge_kernel()
+        else:
+            self._judge(in_flight)
         self._meet_others()
         self.writes.clear()
+        self._gathers.clear()
         self.ended = True
+
+    def report(self) -> KernelReport | None:
+        """What is known of the user's kernel after its end; None where none ran."""
+        return None if self.kernel is None else KernelReport(self.kernel, self._folds.findings(), tuple(self.errors))
 
     def learned(self) -> None:
         """The host knows of the end; the first time counts."""
@@ -129,8 +139,32 @@ class JobCheck:
                 )
                 self._say("granule_race", f"{where}: neither was submitted after the host knew of the other's end")
 
+    def say(self, hazard: Hazard) -> None:
+        """Report a hazard now, or keep it until the end of a user's kernel."""
+        if self.kernel is None:
+            self.checker.report(hazard)
+        elif self.checker.mode != "off":
+            self._folds.add(hazard)
+            if self.checker.mode == "report":
+                self.checker.findings.append(hazard)
+
+    def _judge(self, in_flight: int) -> None:
+        if in_flight:
+            self._say("completion", f"ends with {in_flight} transfers in flight")
+        races, total = find_races(self.writes, self.granule, HAZARD_WORDS)
+        if races:
+            more = f", and {total - len(races)} more pairs" if total > len(races) else ""
+            self._say("granule_race", "; ".join(map(str, races)) + more)
+
+    def _judge_kernel(self) -> None:
+        """The races of a user's kernel, each by itself; that transfers are in flight has been said of its worker."""
+        for race in find_races(self.writes, self.granule, MOST_RACES)[0]:
+            self.say(race.hazard())
+        for read, write, address in find_read_races(self._gathers, self.writes)[:MOST_RACES]:
+            self.say(read_hazard(read, write, address))
+
     def _say(self, kind: str, text: str) -> None:
-        self.checker.report(Hazard(kind, self.number, text))
+        self.say(Hazard(kind, self.number, text))
 
 
 def _common(some: Ranges | None, granule: int, others: Ranges | None, other_granule: int) -> int | None:

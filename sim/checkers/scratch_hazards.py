@@ -12,7 +12,9 @@ from typing import Protocol, runtime_checkable
 import attrs
 import numpy as np
 
+from tessbed.sim.checkers.finding import Hazard, HazardAccess
 from tessbed.sim.checkers.granule_races import Write
+from tessbed.sim.source_line import SourceLine
 from tessbed.sim.transfer.descriptor import Descriptor
 
 OVERSIZED_READS = 4
@@ -32,72 +34,95 @@ class Packing(Protocol):
 
 @attrs.define(eq=False)
 class Staging:
-    """One worker's watch. `stamp` gives the next step's number; `writes` collects the job's drains."""
+    """One worker's watch. `stamp` gives the next step's number; `writes` collects the job's drains.
+
+    `line` is where a user's code asks for what comes next. `gathers` collects the job's gathers where they are wanted,
+    as `Write`s: then `unused` has what was computed into the scratch and neither read nor drained since, too.
+    """
 
     job: int
     worker: int
     core: int
     stamp: Callable[[], int]
-    report: Callable[[str, str], None]
+    report: Callable[[Hazard], None]
     writes: list[Write]
+    gathers: list[Write] | None = None
+    line: SourceLine | None = attrs.field(default=None, init=False)
     _reads: dict[int, Sequence[Descriptor]] = attrs.field(factory=dict, init=False)
     _drains: dict[int, tuple[Write, Span]] = attrs.field(factory=dict, init=False)
     _slots: dict[int, int] = attrs.field(factory=dict, init=False)
+    _watched: dict[int, Write] = attrs.field(factory=dict, init=False)
+    _unused: dict[Span, HazardAccess] = attrs.field(factory=dict, init=False)
 
     def check_oversized(self, reads: int) -> None:
         """A wait group of `reads` rows of a pitch that no field holds is about to be issued."""
         if reads > OVERSIZED_READS:
-            self._say(
-                "wait_group", f"waits for {reads} reads of an oversized pitch together, wanted 1 to {OVERSIZED_READS}"
-            )
+            wanted = f"wanted 1 to {OVERSIZED_READS}"
+            text = f"waits for {reads} reads of an oversized pitch together, {wanted}"
+            self._say("wait_group", text, self._now("gather", None), remedy=f"gather {OVERSIZED_READS} at a time")
 
     def gather(self, first_seq: int, group: Sequence[Descriptor]) -> None:
         """A wait group is issued; its transfers are numbered from `first_seq`."""
         spans = [(low, low + (rows - 1) * pitch + row_bytes) for _, low, rows, row_bytes, _, pitch in group]
         reach = min(spans)[0], max([end for _, end in spans])
+        if self.gathers is not None:
+            self._watch_gather(first_seq, group)
         for seq, (write, drained) in self._drains.items():
             if reach[0] < drained[1] and drained[0] < reach[1] and meet(group, write.chain):
-                self._say("scratch_reused", f"gathers into bytes that transfer {seq} drains, and has not waited for it")
+                text = f"gathers into bytes that transfer {seq} drains, and has not waited for it"
+                self._late("scratch_reused", text, self._drain_of(seq), self._now("gather", first_seq, reach))
         alone = not self._reads
         self._reads[first_seq] = group
         if alone and all(before[1] <= after[0] for before, after in pairwise(spans)):
             return
         reads = self._gathers()
         if not apart(list(reads.values())):
-            self._say("scratch_reused", f"gathers {sorted(reads)} write the same bytes, and nothing orders them")
+            text = f"gathers {sorted(reads)} write the same bytes, and nothing orders them"
+            earlier = self._gather_of(min(reads), reach)
+            self._late("scratch_reused", text, earlier, self._now("gather", first_seq, reach))
 
     def pack(self, action: object) -> None:
         """Packing starts."""
         touches = getattr(action, "touches", None)
-        if touches is None or not (self._reads or self._drains):
+        if touches is None or not (self._reads or self._drains or self.gathers is not None):
             return
         reads, writes = touches()
         for seq, read in self._gathers().items() if self._reads else ():
             if _meets([*reads, *writes], span(read)):
-                self._say("gather_not_retired", f"packs bytes of gather {seq}, and has not waited for it")
+                text = f"packs bytes of gather {seq}, and has not waited for it"
+                sides = self._gather_of(seq, span(read)), self._now("computation", None, span(read))
+                self._late("gather_not_retired", text, *sides)
         for seq, (_, drained) in self._drains.items():
             if _meets(writes, drained):
-                self._say(
-                    "slot_in_flight", f"packs into the slot that transfer {seq} drains, and has not waited for it"
-                )
+                text = f"packs into the slot that transfer {seq} drains, and has not waited for it"
+                self._late("slot_in_flight", text, self._drain_of(seq), self._now("computation", None, drained))
+        if self.gathers is not None:
+            self._watch_packing(reads, writes)
 
     def drain(self, seq: int, slot: int, chain: Sequence[Descriptor]) -> None:
         """A chain is issued that empties `slot`."""
+        reach = _reach(chain)
         for number, read in self._gathers().items() if self._reads else ():
             if meet([read], chain):
-                self._say("gather_not_retired", f"drains bytes of gather {number}, and has not waited for it")
+                text = f"drains bytes of gather {number}, and has not waited for it"
+                sides = self._gather_of(number, span(read)), self._now("drain", seq, reach)
+                self._late("gather_not_retired", text, *sides)
         if self._slots.get(slot) in self._drains:
-            self._say(
-                "slot_in_flight", f"drains slot {slot} again, and has not waited for transfer {self._slots[slot]}"
-            )
+            text = f"drains slot {slot} again, and has not waited for transfer {self._slots[slot]}"
+            self._late("slot_in_flight", text, self._drain_of(self._slots[slot]), self._now("drain", seq, reach))
         self._slots[slot] = seq
-        write = Write(self.job, self.worker, seq, self.core, chain, self.stamp())
-        self._drains[seq] = write, _reach(chain)
+        write = Write(self.job, self.worker, seq, self.core, chain, self.stamp(), line=self.line)
+        self._drains[seq] = write, reach
         self.writes.append(write)
+        if self._unused:
+            self._use([span(descriptor) for descriptor in chain])
 
     def retire(self, seqs: Sequence[int]) -> None:
         """The worker has waited for these transfers, for a wait group as a whole."""
         known, reads, drains = self.stamp(), self._reads, self._drains
+        if self._watched:
+            for seq in [seq for seq in self._watched if seq in seqs]:
+                self._watched.pop(seq).known = known
         if reads:
             self._reads = {seq: group for seq, group in reads.items() if seq not in seqs}
         for seq in [seq for seq in drains if seq in seqs] if drains else ():
@@ -111,14 +136,69 @@ class Staging:
     def end(self) -> None:
         """The worker ends, without a fault."""
         if self.issued:
-            self._say("completion", f"ends, and has not waited for transfers {self.issued}")
+            text = f"ends, and has not waited for transfers {self.issued}"
+            sides = [self._drain_of(seq) for seq in self._drains] + [
+                self._gather_of(seq, span(read)) for seq, read in self._gathers().items()
+            ]
+            last = sides[-1].line if sides else None
+            remedy = f"wait_drains() after {last}, before the worker ends" if last else ""
+            missing = f"worker {self.worker} ended without having waited for {self.issued[-1]}"
+            self._say("completion", text, sides[-1], missing=missing, remedy=remedy)
+
+    def say(self, kind: str, text: str, low: int = 0, high: int = 0, *, remedy: str = "") -> None:
+        """Report what a user's code did at `line`, with the scratch bytes that it is about."""
+        self._say(kind, text, self._now("computation", None, (low, high)), remedy=remedy)
 
     def _gathers(self) -> dict[int, Descriptor]:
         """The reads that the worker has not waited for, by sequence."""
         return {seq: read for first, group in self._reads.items() for seq, read in enumerate(group, first)}
 
-    def _say(self, kind: str, text: str) -> None:
-        self.report(kind, f"worker {self.worker} {text}")
+    def _watch_gather(self, first_seq: int, group: Sequence[Descriptor]) -> None:
+        """Keep a wait group for the search for read races, and forget what it writes over."""
+        assert self.gathers is not None
+        issued = self.stamp()
+        for seq, descriptor in enumerate(group, first_seq):
+            read = Write(self.job, self.worker, seq, self.core, [descriptor], issued, line=self.line)
+            self._watched[seq] = read
+            self.gathers.append(read)
+        if self._unused:
+            self._use([span(descriptor) for descriptor in group])
+
+    def _watch_packing(self, reads: Sequence[Span], writes: Sequence[Span]) -> None:
+        """What is computed over what nobody has used since it was computed, all of it, was computed in vain."""
+        self._use(reads)
+        for low, high in writes:
+            for earlier in [span for span in self._unused if low <= span[0] and span[1] <= high]:
+                text = "packs bytes that it has packed before, and that nothing has read or drained since"
+                sides = self._unused.pop(earlier), self._now("computation", None, earlier)
+                missing = "the first result is neither drained nor read before the second replaces it"
+                self._say("packed_twice", text, *sides, missing=missing, remedy="drain it between the two")
+            self._unused[low, high] = self._now("computation", None, (low, high))
+
+    def _use(self, spans: Sequence[Span]) -> None:
+        for used in [one for one in self._unused if _meets(spans, one)]:
+            del self._unused[used]
+
+    def _now(self, what: str, seq: int | None, where: Span = (0, 0)) -> HazardAccess:
+        """What the worker does at `line`."""
+        return HazardAccess(self.worker, seq, what, self.line, "scratch", *where)
+
+    def _drain_of(self, seq: int) -> HazardAccess:
+        write, drained = self._drains[seq]
+        return HazardAccess(self.worker, seq, "drain", write.line, "scratch", *drained)
+
+    def _gather_of(self, seq: int, where: Span) -> HazardAccess:
+        watched = self._watched.get(seq)
+        return HazardAccess(self.worker, seq, "gather", watched.line if watched else None, "scratch", *where)
+
+    def _late(self, kind: str, text: str, first: HazardAccess, second: HazardAccess) -> None:
+        """The second access came before the worker had waited for the first."""
+        missing = f"worker {self.worker} has not waited for {first.what} {first.seq}"
+        wait = "wait_slot(...)" if first.what == "drain" else "wait_drains(), or gather(...) in place of prefetch(...),"
+        self._say(kind, text, first, second, missing=missing, remedy=f"{wait} before {second.line or 'the second'}")
+
+    def _say(self, kind: str, text: str, *sides: HazardAccess, missing: str = "", remedy: str = "") -> None:
+        self.report(Hazard(kind, self.job, f"worker {self.worker} {text}", sides, missing, remedy))
 
 
 def span(d: Descriptor) -> Span:

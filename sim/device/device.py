@@ -13,6 +13,7 @@ from simpy import Environment, Event, Process
 
 from tessbed.sim.checkers.hazards import Checker, JobCheck
 from tessbed.sim.checkers.job_invariants import check_job_stats
+from tessbed.sim.checkers.kernel_report import KernelReport
 from tessbed.sim.completion_record import RECORD_BYTES, Completion, Record, encode_record, from_fault
 from tessbed.sim.device.interrupt import CompletionInterrupt, Ending
 from tessbed.sim.device.job import JobContext
@@ -180,11 +181,20 @@ class Device:
         done = yield from self._enter(job, ticket.submission)
         self.memory.on_change = None
         ticket.check.end(job.launched.in_flight if job.launched else 0)
-        stats = job_stats(job, done, ticket.tick, queued, self.now)
+        report = ticket.check.report()
+        done = self._judged(done, report)
+        stats = job_stats(job, done, ticket.tick, queued, self.now, report)
         check_job_stats(stats)
         record = encode_record(Record(ticket.submission.cookie, done, job.parts["device"], job.workers))
         ending = Ending(ticket.submission.record_address, record, stats, ticket.woken, ticket.check.learned)
         self.delivery.report(ending, planned, strike)
+
+    def _judged(self, done: Completion, report: KernelReport | None) -> Completion:
+        """How a user's kernel ended: findings make a failure of a success, where the checker is to stop at them."""
+        if report is None or done.status or not report.findings or self.checker.mode != "raise":
+            return done
+        line = report.line.line if report.line else 0
+        return from_fault(DeviceFault("kernel_hazard", report.worker, line))
 
     def _make_job(self, ticket: Ticket, planned: Sequence[Fault], strike: Strike) -> JobContext:
         wanted = ticket.submission.workers

@@ -17,6 +17,8 @@ from tessbed.sim.errors import HazardError
 from tessbed.sim.events import event_queue
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.transfer.memory import MemoryProbe
+from tessbed.sim.user_code.guarded_body import guarded
+from tessbed.sim.user_code.user_code import UserCode
 
 PARTS = ("decode", "load", "other")
 
@@ -48,10 +50,15 @@ class JobContext:
             yield self._env.timeout(ticks)
         self.parts[part] += ticks
 
-    def launch(self, body: Body) -> Steps:
-        """Run `body` on each worker of the grid, once a job; raises the earliest DeviceFault after all ended."""
+    def launch(self, body: Body, *, user: UserCode | None = None) -> Steps:
+        """Run `body` on each worker of the grid, once a job; raises the earliest DeviceFault after all ended.
+
+        `user` says that a user wrote the body: then its mistakes end the job, with a report, and nothing else.
+        """
         if self.launched is not None:
             raise HazardError("a job launches its grid once")
+        if user is not None:
+            body = guarded(body, user, self._check)
         start = event_queue.now(self._env)
         self.launched = Launch(self._env, self.spec, self._start_dma(), self.workers, self.counts, self._check)
         try:

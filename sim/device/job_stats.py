@@ -2,13 +2,21 @@
 
 import attrs
 
+from tessbed.sim.checkers.kernel_report import KernelReport
 from tessbed.sim.completion_record import Completion
 from tessbed.sim.device.job import JobContext
 from tessbed.sim.dma.engine import Dma
 from tessbed.sim.stats import Digest, JobStats, PoolStats, PortStats, Traffic
 
 
-def job_stats(job: JobContext, done: Completion, submit_tick: int, queue_ticks: int, end_tick: int) -> JobStats:
+def job_stats(
+    job: JobContext,
+    done: Completion,
+    submit_tick: int,
+    queue_ticks: int,
+    end_tick: int,
+    kernel: KernelReport | None = None,
+) -> JobStats:
     """The JobStats of `job`, whose record is written at `end_tick`; a job that never launched moved nothing."""
     spec, launch = job.spec, job.launched
     dma = launch.dma if launch else None
@@ -31,6 +39,7 @@ def job_stats(job: JobContext, done: Completion, submit_tick: int, queue_ticks: 
         digests=_digests(dma) if dma else {},
         counts={name: job.counts[name] for name in sorted(job.counts)},
         trace=tuple(dma.trace) if dma else (),
+        kernel=kernel,
     )
 
 

@@ -72,6 +72,20 @@ class WorkerContext:
         """1-D uint8, dirty at the start."""
         return self.wait_state.scratch
 
+    @property
+    def tick(self) -> int:
+        """Ticks since the launch."""
+        return event_queue.now(self.wait_state.env) - self._dma.origin
+
+    @property
+    def faulty(self) -> int:
+        """The sequence of the first transfer that met a fault, -1 where none has."""
+        return self.wait_state.faulty
+
+    def owns(self, event: object) -> bool:
+        """Whether a body that waits by this worker's methods yields that event."""
+        return event is self.wait_state.wakeup
+
     def leave(self) -> None:
         """Give the scratch back when the worker has ended; all that a device remembers of it would keep it.
 

@@ -18,7 +18,7 @@ class WaitState:
 
     `unfinished` has what is not done, by its first sequence: transfers and read batches. The worker waits for the
     sequences in `awaited`. `packing` are computations that have a tick and still have to act. `fault` is the first that
-    landed.
+    landed, of the transfer `faulty`.
     """
 
     env: Environment
@@ -30,6 +30,7 @@ class WaitState:
     awaited: set[int] = attrs.field(factory=set, init=False)
     packing: deque[tuple[int, Callable[[], None]]] = attrs.field(factory=deque, init=False)
     fault: DeviceFault | None = attrs.field(default=None, init=False)
+    faulty: int = attrs.field(default=-1, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.wakeup = event_queue.wakeup_event(self.env)
@@ -54,7 +55,7 @@ class WaitState:
     def landed(self, inflight: Any) -> None:
         """An InFlightTransfer or ReadBatch is done: note its fault, and wake the worker if it was the last awaited."""
         if inflight.fault is not None and self.fault is None:
-            self.fault = inflight.fault
+            self.fault, self.faulty = inflight.fault, inflight.seq
         awaited, first = self.awaited, inflight.seq
         if first in awaited:
             if inflight.transfers == 1:

@@ -34,6 +34,8 @@ from tessbed.sim.transfer.cost import cost_table
 from tessbed.sim.transfer.descriptor import Descriptor
 from tessbed.sim.transfer.memory import SCRATCH_FILL, DeviceMemory, MemoryProbe
 from tessbed.sim.transfer.movement import Movement, Place, locate
+from tessbed.sim.user_code.guarded_body import guarded
+from tessbed.sim.user_code.user_code import UserCode
 
 Choose = Callable[[Sequence[Thread]], int]
 """The index of the thread whose moment comes next, among those that can go on."""
@@ -177,7 +179,9 @@ class UntimedJob:
         """No time passes."""
         return iter(())
 
-    def launch(self, body: Callable[[Any], Any]) -> Iterator[Any]:
-        """Run the grid to its end, in the stage's order."""
+    def launch(self, body: Callable[[Any], Any], *, user: UserCode | None = None) -> Iterator[Any]:
+        """Run the grid to its end, in the stage's order; see `JobContext`."""
+        if user is not None:
+            body = guarded(body, user, self.stage.check)
         self.stage.run(body, self.workers)
         return iter(())

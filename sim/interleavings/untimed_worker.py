@@ -5,12 +5,12 @@ that has just been asked for may begin at any action afterwards anyhow.
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import attrs
 import numpy as np
 
-from tessbed.sim.checkers.scratch_hazards import Packing, Staging
+from tessbed.sim.checkers.scratch_hazards import Staging
 from tessbed.sim.errors import HazardError
 from tessbed.sim.interleavings.actions import EVERYTHING, ByteAccess, ByteAccesses, Transfer
 from tessbed.sim.spec.device_spec import DeviceSpec
@@ -44,10 +44,21 @@ class UntimedWorker:
     _slots: dict[int, int] = attrs.field(factory=dict, init=False)
     _seq: int = attrs.field(default=0, init=False)
 
+    tick: ClassVar[int] = -1
+    faulty: ClassVar[int] = -1
+
     @property
     def core(self) -> int:
         """The logical core that it runs on."""
         return self.worker % self.spec.cores
+
+    def owns(self, event: object) -> bool:
+        """Whether a body that waits by a worker's methods yields that event."""
+        return isinstance(event, Pause)
+
+    def catch_up(self) -> Steps:
+        """Nothing is ahead where nothing has a duration."""
+        yield from ()
 
     def gather(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
         """Read one wait group and wait for it."""
@@ -122,7 +133,9 @@ class UntimedWorker:
             self.staging.retire(seqs)
 
     def _packing(self, action: Any) -> ByteAccesses:
-        if not isinstance(action, Packing):
+        touches = getattr(action, "touches", None)
+        if touches is None:
             return (ByteAccess(self.core, *EVERYTHING, True),)
-        reads, writes = action.touches()
-        return (*(ByteAccess(self.core, *s, False) for s in reads), *(ByteAccess(self.core, *s, True) for s in writes))
+        reads, writes = touches()
+        read = [ByteAccess(self.core, low, high, False) for low, high in reads]
+        return (*read, *(ByteAccess(self.core, low, high, True) for low, high in writes))

@@ -32,13 +32,19 @@ class ScratchOwner(Protocol):
 
 def locate(memory: DeviceMemory, descriptor: Descriptor, scratch: np.ndarray, write: bool) -> Place:
     """The place of a descriptor; raises MemoryFault, and HazardError where it misuses the scratch."""
-    address, low, rows, row_bytes, pitch, scratch_pitch = descriptor
+    address, _, rows, row_bytes, pitch, _ = descriptor
+    check_scratch(descriptor, scratch.size, write)
+    return memory.locate(address, (rows - 1) * pitch + row_bytes, write)
+
+
+def check_scratch(descriptor: Descriptor, scratch_bytes: int, write: bool) -> None:
+    """Raise HazardError for a descriptor that leaves the scratch, or gathers two rows into one place of it."""
+    _, low, rows, row_bytes, _, scratch_pitch = descriptor
     steps = rows - 1
-    if low < 0 or low + steps * scratch_pitch + row_bytes > scratch.size:
+    if low < 0 or low + steps * scratch_pitch + row_bytes > scratch_bytes:
         raise HazardError(f"a transfer of {rows} x {row_bytes} bytes leaves the scratch at {low}")
     if steps and not write and scratch_pitch < row_bytes:
         raise HazardError(f"a gather of {row_bytes}-byte rows overlaps itself at {scratch_pitch}")
-    return memory.locate(address, steps * pitch + row_bytes, write)
 
 
 def fit(mapping: Mapping, descriptors: Sequence[Descriptor], scratch_bytes: int, write: bool) -> bool:

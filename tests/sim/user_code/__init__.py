@@ -1,0 +1,1 @@
+"""Tests of user code on a worker."""

@@ -153,7 +153,7 @@ def _job_values(job: ScenarioJob) -> dict[str, Any]:
         "linear": {"strides_bytes": list(geometry.linear.strides)} if isinstance(geometry.linear, Strided) else None,
         "to": geometry.to.value if geometry.to else None,
         "int8_channel_padding": geometry.int8_channel_padding,
-        **_parameter_values(geometry),
+        **parameter_values(geometry),
         "input": {"pattern": job.input.pattern} if job.input.pattern else {"file": job.input.written},
         "output_prefill": job.output_prefill,
         "workers": job.workers,
@@ -164,7 +164,7 @@ def _job_values(job: ScenarioJob) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _parameter_values(geometry: Geometry) -> dict[str, Any]:
+def parameter_values(geometry: Geometry) -> dict[str, Any]:
     """The parameters as keys, those of a group in their table."""
     groups = {parameter.name: parameter.group for parameter in geometry.op.parameters}
     values: dict[str, Any] = {}

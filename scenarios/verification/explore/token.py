@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tessbed.kernels import ChannelStorage, MlaCBlocked, MlaTiled, Strided
+from tessbed.kernels import OPERATIONS, ChannelStorage, MlaCBlocked, MlaTiled, Strided
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError, alternatives
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.format.reader import describe_value
 from tessbed.scenarios.format.toml_source import DEEPEST, Source
-from tessbed.scenarios.model import ScenarioJob
+from tessbed.scenarios.model import ScenarioJob, parameter_values
 from tessbed.scenarios.verification.explore.bench import ExplorationCase
 from tessbed.sim.interleavings.actions import Name
 from tessbed.sim.spec.device_spec import DeviceSpec, to_mapping
@@ -31,6 +31,15 @@ MOST_STORAGE_BYTES = 1 << 26
 """The largest case that a token holds: input, output and the scratch of its cores."""
 TOO_DEEP = f"got a damaged token, wanted JSON of at most {DEEPEST} levels in it"
 FIELDS = ("op", "dtype", "shape", "tiled", "strides", "to", "fill", "device", "workers", "prefill")
+PARAMETERS = tuple(
+    dict.fromkeys(
+        parameter.group or parameter.name
+        for operation in OPERATIONS.values()
+        for parameter in operation.parameters
+        if parameter.name != "int8_channel_padding"
+    )
+)
+"""The fields of those cases alone that have such parameters: the keys of a job's table, beside the padding."""
 
 
 def encode_token(case: ExplorationCase, order: Sequence[Name]) -> str | None:
@@ -96,13 +105,13 @@ def _children(value: dict[str, Any] | list[Any]) -> list[Any]:
     return [*value.values()] if isinstance(value, dict) else value
 
 
-def _table(what: str, value: Any, names: Sequence[str]) -> dict[str, Any]:
-    """A table with these names, all of them and no others."""
+def _table(what: str, value: Any, names: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
+    """A table with these names, all of them, and no others but the `optional` ones."""
     if not isinstance(value, dict):
         _refuse(f"{what}: got {describe_value(value)}, wanted a table with {alternatives(names)}")
     if missing := [name for name in names if name not in value]:
         _refuse(f"{what}: {', '.join(missing)} missing, wanted {', '.join(names)}", "missing_key")
-    if unknown := [name for name in value if name not in names]:
+    if unknown := [name for name in value if name not in (*names, *optional)]:
         _refuse(f"{what}: got {describe_value(unknown)}, wanted {', '.join(names)} alone", "unknown_key")
     return value
 
@@ -130,6 +139,7 @@ def _case(case: ExplorationCase) -> dict[str, Any]:
         "device": device_changes(to_mapping(DeviceSpec()), to_mapping(case.spec)),
         "workers": case.workers,
         "prefill": case.prefill,
+        **parameter_values(geometry),
     }
 
 
@@ -150,7 +160,7 @@ def device_changes(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
 
 def _to_case(value: Any) -> ExplorationCase:
     """The case of a token's job and device, which are those of a scenario that holds them alone."""
-    body = _table("case", value, FIELDS)
+    body = _table("case", value, FIELDS, PARAMETERS)
     if isinstance(body["device"], dict) and "preset" in body["device"]:
         _refuse("device.preset: unknown field, wanted the fields that differ from the device's defaults", "unknown_key")
     values = {"name": "token", "device": body["device"], "jobs": [_job(body)]}
@@ -176,6 +186,7 @@ def _job(body: Mapping[str, Any]) -> dict[str, Any]:
         "int8_channel_padding": body["fill"],
         "workers": body["workers"],
         "output_prefill": body["prefill"],
+        **{name: body[name] for name in PARAMETERS if name in body},
         **_layout(body["tiled"]),
     }
     for name in ("to", "int8_channel_padding"):

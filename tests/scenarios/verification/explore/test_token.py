@@ -12,10 +12,25 @@ from typing import Any
 import pytest
 
 from tessbed.cli import main
+from tessbed.kernels import ChannelStorage, DType, MlaCBlocked, MlaTiled, Op
 from tessbed.scenarios.format.diagnostics import ScenarioError
+from tessbed.scenarios.model import Geometry
 from tessbed.scenarios.verification.explore import token
+from tessbed.scenarios.verification.explore.bench import ExplorationCase
+from tessbed.sim.spec.device_spec import DeviceSpec
 from tests import oracle
 from tests.scenarios.verification.explore.test_exploration import BY_NAME, case_of, case_of_mutant, explore
+
+PADDED = MlaTiled((-1, 0, 1, 2), (1, 1, 6, 5), ChannelStorage.PAD16)
+
+
+def fused(op: str, dtype: DType, tiled: MlaTiled | MlaCBlocked, parameters: Any, fill: int | None = None) -> Any:
+    """A case of a fused operation on [4, 6, 5]."""
+    geometry = Geometry(
+        Op(op), dtype, (4, 6, 5), tiled, int8_channel_padding=fill, parameters=tuple(parameters.items())
+    )
+    return ExplorationCase(geometry, DeviceSpec(), 2, 0xC3)
+
 
 CASES = [
     case_of(oracle.Geometry("detess", (4, 10, 3), "int8", (-1, 0, 1, 2), (1, 2, 10, 3)), workers=2),
@@ -24,8 +39,11 @@ CASES = [
     ),
     case_of(oracle.Geometry("tess", (4, 6), "bf16", (-1, -1, 0, 1), (1, 1, 2, 5), strides_bytes=(24, 4))),
     case_of(oracle.Geometry("detesscast", (4, 6, 20), "bf16", None, None, cblocked=(2, 3, 20), to="fp32")),
+    fused("casttess", DType.FP32, PADDED, {}),
+    fused("quanttess", DType.FP32, PADDED, {"scale": 0.1, "zero_point": -3, "rounding": "up"}, fill=7),
+    fused("detessdequant", DType.INT8, MlaCBlocked(2, 3, 5), {"scale": 12.75, "zero_point": -128}),
 ]
-"""Small jobs of every operation: tiles, padded channels, strides, channel blocks."""
+"""Small jobs of every operation: tiles, padded channels, strides, channel blocks, values that are converted."""
 
 
 def packed(body: Any) -> str:
@@ -67,6 +85,11 @@ def test_a_good_token_is_replayed(case: Any, capsys: pytest.CaptureFixture[str])
     assert (code, err) == (0, "")
     assert "every byte is right" in out
     assert out.splitlines()[-1] == "ok"
+
+
+def test_every_operation_has_a_token() -> None:
+    """No operation is without a case here."""
+    assert {case.geometry.op for case in CASES} == set(Op)
 
 
 DAMAGED = [
@@ -169,6 +192,30 @@ def test_a_token_is_validated_like_a_scenario(
     assert (code, out) == (2, "")
     assert where in err
     assert "Traceback" not in err
+
+
+QUANTIZED = [
+    ("none", None, "jobs[0].quantization"),
+    ("text", "x", "jobs[0].quantization"),
+    ("a scale of nothing", {"scale": 0, "zero_point": 1}, "jobs[0].quantization.scale"),
+    ("a zero point of text", {"scale": 1.5, "zero_point": "1"}, "jobs[0].quantization.zero_point"),
+    ("another rounding", {"scale": 1.5, "zero_point": 1, "rounding": "odd"}, "jobs[0].quantization.rounding"),
+]
+
+
+@pytest.mark.parametrize(("table", "where"), [row[1:] for row in QUANTIZED], ids=[row[0] for row in QUANTIZED])
+def test_the_quantization_of_a_token_is_validated(
+    table: Any, where: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What no scenario may say of a conversion is refused, and so is a conversion that the operation has not."""
+    body = body_of(encoded(next(case for case in CASES if case.geometry.op is Op("quanttess"))))
+    body["case"]["quantization"] = table
+    code, _, err = replayed(capsys, packed(body))
+    assert (code, where in err) == (2, True)
+    body = body_of(encoded(CASES[0]))
+    body["case"]["quantization"] = {"scale": 1.5, "zero_point": 1}
+    code, _, err = replayed(capsys, packed(body))
+    assert (code, "jobs[0].quantization" in err) == (2, True)
 
 
 ORDERS = [

@@ -4,7 +4,6 @@ Source: Tess document, "Parameters and padding"; docs/operations.md, "Numerics".
 """
 
 from collections.abc import Callable
-from math import isfinite
 from typing import Any
 
 import attrs
@@ -117,7 +116,7 @@ def _scale_bits(scale: object) -> int:
         number = 0.0 if isinstance(scale, bool | str | bytes) else float(scale)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError, OverflowError):
         number = 0.0
-    bits = binary32.word_of(number) if isfinite(number) and number > 0 else 0
+    bits = binary32.word_of(number)
     if not 0 < bits < binary32.INFINITY:
         raise ContractError("scale_range", where, f"got {shown(scale)}, {wanted}")
     return bits

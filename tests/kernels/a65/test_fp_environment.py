@@ -5,8 +5,10 @@ import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
+import tessbed
 from tests.geometries import FAMILY
 from tests.kernels.a65.running import engines, outcome, using
 from tests.oracle import Geometry, expected_output
@@ -83,10 +85,33 @@ def watched(control: int) -> Iterator[None]:
 
 def test_the_watch_bites() -> None:
     """A call that rounds a product in the caller's environment is found out by its flags."""
-    import numpy as np
-
     with environment(0):
         before = control_now()
         _ = np.float32(1) / np.float32(3) + np.ones(4, np.float32) / np.float32(3)
         ctypes.CDLL(None).feraiseexcept(0x20)
         assert control_now() != before
+
+
+CALLS = {
+    "tess": {},
+    "detess": {"shape": (3, 5, 21), "dtype": "bf16"},
+    "detesscast": {"shape": (3, 5, 21)},
+    "casttess": {},
+    "quanttess": {"scale": 0.1, "zero_point": 3},
+    "detessdequant": {"shape": (3, 5, 21), "scale": 0.1, "zero_point": 3},
+}
+SOURCES = {"tess": np.uint16, "casttess": np.float32, "quanttess": np.float32}
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+@pytest.mark.parametrize("op", CALLS)
+def test_a_whole_call_leaves_no_trace(op: str, flags: str) -> None:
+    """From the arguments on, a scale that is no binary32 number included, no flag is raised and none is cleared."""
+    source = np.ones((3, 5, 21), SOURCES[op]) if op in SOURCES else np.zeros(1 << 12, np.uint8)
+    function = getattr(tessbed, op)
+    for name in engines():
+        for rounding in ROUNDINGS.values():
+            with using(name), environment(rounding | FLAGS[flags]) as wanted:
+                function(source, tile=(2, 5, 21), **CALLS[op])
+                found = control_now()
+            assert found == wanted, (name, hex(rounding), found.hex(), wanted.hex())

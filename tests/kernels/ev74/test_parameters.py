@@ -7,6 +7,7 @@ import pytest
 
 from tessbed.firmware_models.composition import Composition
 from tessbed.kernels import OPERATIONS, ContractError
+from tessbed.kernels.binary32 import word_of
 from tessbed.kernels.ev74.codec import PacketFault, decode, pack_packet
 from tessbed.kernels.ev74.disasm import disassemble
 from tessbed.kernels.ev74.encode import encode_plan
@@ -138,3 +139,17 @@ def test_padded_channels_hold_the_zero_point(pad16: bool, fill: int) -> None:
         requests.request(tiled_spec(geometry), linear_spec(geometry), requests.Params(scale=2.0, zero_point=-123))
     )
     assert plan.channel_fill == decode(encode_plan(plan).raw)["channel_fill"] == fill
+
+
+def test_words_of_numbers() -> None:
+    """Every double becomes the binary32 word that is nearest to it, as numpy and the processor round."""
+    rng = np.random.default_rng(3)
+    doubles = rng.integers(0, 0x7FF << 52, 4000, np.int64).view(np.float64)
+    near = (rng.integers(1, 0x7F800000, 4000).astype(np.uint32).view(np.float32).astype(np.float64)) * (1 + 2.0**-25)
+    edges = np.array([0.0, 5e-324, 2.0**-150, 2.0**-149, 2.0**-126, 2.0**128 - 2.0**103, 2.0**128, np.inf, np.nan])
+    with np.errstate(over="ignore", under="ignore"):
+        for number in (*doubles, *near, *edges):
+            assert word_of(float(number)) == int(np.abs(number).astype(np.float32).view(np.uint32)) & (
+                0x7F800000 if np.isnan(number) else 0xFFFFFFFF
+            )
+    assert [word_of(number) for number in (-0.0, -1.0, -np.inf)] == [0, 0, 0]

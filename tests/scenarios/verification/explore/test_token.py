@@ -204,9 +204,7 @@ QUANTIZED = [
 
 
 @pytest.mark.parametrize(("table", "where"), [row[1:] for row in QUANTIZED], ids=[row[0] for row in QUANTIZED])
-def test_the_quantization_of_a_token_is_validated(
-    table: Any, where: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_quantization_of_a_token_is_validated(table: Any, where: str, capsys: pytest.CaptureFixture[str]) -> None:
     """What no scenario may say of a conversion is refused, and so is a conversion that the operation has not."""
     body = body_of(encoded(next(case for case in CASES if case.geometry.op is Op("quanttess"))))
     body["case"]["quantization"] = table

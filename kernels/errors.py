@@ -19,6 +19,13 @@ class ContractError(ValueError):
     """A request that the documents do not admit; raised before any Plan exists.
 
     `code` is stable, `where` names the port and field, the text says got, wanted and what to do.
+
+    >>> import numpy as np, tessbed
+    >>> try:
+    ...     tessbed.tess(np.zeros((4, 4, 3), np.uint8), tile=(2, 2, 3))
+    ... except tessbed.ContractError as error:
+    ...     print(error.code, error.where)
+    dtype_unsupported x.dtype
     """
 
     def __init__(self, code: str, where: str, text: str) -> None:
@@ -41,7 +48,15 @@ class NotRepresentable(ValueError):
 
 
 class BindingError(ValueError):
-    """Storage that does not fit a plan; raised before the first byte is written."""
+    """Storage that does not fit a plan; raised before the first byte is written. As `ContractError` otherwise.
+
+    >>> import numpy as np, tessbed
+    >>> try:
+    ...     tessbed.detess(np.zeros(47, np.uint8), shape=(4, 4, 3), dtype="int8", tile=(4, 4, 3))
+    ... except tessbed.BindingError as error:
+    ...     print(error)
+    tiled: got 47 bytes, wanted at least 48 [capacity]
+    """
 
     def __init__(self, code: str, where: str, text: str) -> None:
         super().__init__(f"{where}: {text} [{code}]")

@@ -115,7 +115,7 @@ class FirmwareChoice:
 
 @attrs.frozen
 class Scenario:
-    """A scenario that can run."""
+    """A scenario that can run. `preset` is what its device starts from, as written; `preset_device` is that."""
 
     name: str
     about: str
@@ -124,6 +124,7 @@ class Scenario:
     device: DeviceSpec
     firmware: FirmwareChoice
     jobs: tuple[ScenarioJob, ...]
+    preset_device: DeviceSpec = attrs.field(factory=DeviceSpec)
 
 
 def to_values(scenario: Scenario) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The run folder: everything about a run, as files.
 
 scenario.toml        the scenario with every default spelled out; running it gives the same folder
+devices/NAME.toml    its preset, where that is none that ships
 inputs/HASH.npy      the input files, named by the SHA-256 of their content; the scenario in the folder reads these
 scenario.sha256      the hashes of both, as `sha256sum --check` reads them
 stats.json           the run's document, with all that the device counted (versioned)
@@ -19,7 +20,7 @@ import re
 import sys
 from collections.abc import Iterator
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import attrs
@@ -32,9 +33,10 @@ from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
 from tessbed.scenarios.output.earlier_run import RECORD, judge, record
 from tessbed.scenarios.output.folder import OutputFolder
 from tessbed.scenarios.report import SCHEMA_VERSION, document, exit_code, report_table
+from tessbed.sim.spec.device_spec import preset_names, to_mapping
 from tessbed.sim.stats import TransferRecord
 
-INPUTS = "inputs"
+INPUTS, DEVICES = "inputs", "devices"
 _PART = "part"
 _CHUNK_BYTES = 1 << 20
 
@@ -69,7 +71,17 @@ class RunFolder:
                 written = copies[path] = copies.get(path) or f"{INPUTS}/{_copied(path, self._output.new / INPUTS)}"
                 job = attrs.evolve(job, input=InputSource(None, self._output.new / written, written))
             jobs.append(job)
-        return attrs.evolve(scenario, jobs=tuple(jobs))
+        return attrs.evolve(scenario, jobs=tuple(jobs), preset=self._adopted_preset(scenario))
+
+    def _adopted_preset(self, scenario: Scenario) -> str:
+        """The preset's name, for one of a file or of a package that of its copy in the folder."""
+        if scenario.preset in preset_names():
+            return scenario.preset
+        written = f"{DEVICES}/{PurePath(scenario.preset).name.removesuffix('.toml')}.toml"
+        path = self._output.new / written
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(toml_text(to_mapping(scenario.preset_device)), encoding="utf-8")
+        return written
 
     def write(self, run: ScenarioRun, seconds: float) -> None:
         """Write all files, then put them in the place of an earlier run's. The run is that of an adopted scenario.

@@ -7,7 +7,7 @@ from typing import Any
 from tessbed.kernels import MlaCBlocked, Plan, Strided
 from tessbed.scenarios.model import Scenario, ScenarioJob
 from tessbed.sim.fault_injection import TRANSFER_FAULTS
-from tessbed.sim.spec.device_spec import load_preset, to_mapping
+from tessbed.sim.spec.device_spec import to_mapping
 
 
 def summary_lines(scenario: Scenario) -> Iterator[str]:
@@ -17,7 +17,7 @@ def summary_lines(scenario: Scenario) -> Iterator[str]:
         yield scenario.about
     yield ""
     yield f"seed    {scenario.seed}"
-    changes = list(_changes((), to_mapping(load_preset(scenario.preset)), to_mapping(scenario.device)))
+    changes = list(_changes((), to_mapping(scenario.preset_device), to_mapping(scenario.device)))
     yield f"device  {scenario.preset}, {'with ' + ', '.join(changes) if changes else 'as it is'}"
     for job in scenario.jobs:
         yield ""

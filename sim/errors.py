@@ -42,7 +42,15 @@ class DeviceFault(Exception):
 
 
 class SpecError(ValueError):
-    """Device parameters that cannot be; `problems` holds (path of keys, message) for every error at once."""
+    """Device parameters that cannot be; `problems` holds (path of keys, message) for every error at once.
+
+    >>> import tessbed
+    >>> try:
+    ...     tessbed.Ev74(workers=0, dma={"outstanding": 0})
+    ... except tessbed.SpecError as error:
+    ...     print([path for path, text in error.problems])
+    [('workers',), ('dma', 'outstanding')]
+    """
 
     def __init__(self, problems: Sequence[tuple[tuple[str, ...], str]]) -> None:
         super().__init__(problems)

@@ -1,6 +1,6 @@
 """What the array functions' arguments mean: scalar types, axes and tiles, and the parameters of an operation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ ADVICE = {
 ALIASES = {"bf16": "uint16", "fp32": "float32"}
 
 
-def parameters_of(op: Operation, arguments: dict[str, Any]) -> Any:
+def parameters_of(op: Operation, arguments: Mapping[str, Any]) -> Any:
     """The operation's Params; TypeError for an argument that is none of its parameters."""
     names = {parameter.argument: parameter.name for parameter in op.parameters}
     unknown = [argument for argument in arguments if argument not in names]

@@ -207,6 +207,7 @@ FAMILIES = {
     "check_inference",
     "Request",
     "Params",
+    "Scenario",  # the admitted values, and what tessbed exports around them
 }
 
 

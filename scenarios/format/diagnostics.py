@@ -74,7 +74,17 @@ class Problem:
 
 
 class ScenarioError(ValueError):
-    """A scenario that can not be run as written; `problems` holds every error found, in the order of the file."""
+    """A scenario that can not be run as written; `problems` holds every error found, in the order of the file.
+
+    Each problem has a `place` (a file with line and column, or an option), a `text` and a stable `code`.
+
+    >>> import tessbed
+    >>> try:
+    ...     tessbed.Scenario.load("luma", {"device.workers": 0})
+    ... except tessbed.ScenarioError as error:
+    ...     print(error.problems[0].place, error.problems[0].code)
+    --set device.workers invalid_value
+    """
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.place.order))

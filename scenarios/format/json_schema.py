@@ -8,6 +8,7 @@ import attrs
 from tessbed.scenarios.format.schema_keys import DEVICE, SCENARIO, Key
 from tessbed.sim.spec.device_spec import DeviceSpec, preset_names
 
+PRESET_MEANING = "the device to start from: a preset that ships, a file, or what a package brings"
 TYPES = {int: "integer", str: "string", bool: "boolean"}
 
 
@@ -46,7 +47,8 @@ def _content(key: Key) -> dict[str, Any]:
     if key.table:
         return _table(key.table)
     if key.kind is DEVICE:
-        preset = {"description": "the device to start from", "enum": list(preset_names()), "default": "ev74-4core"}
+        named = [{"enum": list(preset_names())}, {"type": "string", "minLength": 1}]
+        preset = {"description": PRESET_MEANING, "anyOf": named, "default": "ev74-4core"}
         fields = _fields(DeviceSpec)
         return {**fields, "properties": {"preset": preset, **fields["properties"]}}
     assert key.kind is not None

@@ -10,14 +10,16 @@ from tessbed.kernels.operations import operation
 from tessbed.scenarios.format.address_space import too_small
 from tessbed.scenarios.format.diagnostics import LONGEST_KEY, KeyPath, ScenarioError, path_text, shortened
 from tessbed.scenarios.format.job_parser import JobFindings, job_of
+from tessbed.scenarios.format.presets.preset_file import PresetSource, read_preset
 from tessbed.scenarios.format.reader import Reader, describe_value
 from tessbed.scenarios.format.schema_keys import SCENARIO
 from tessbed.scenarios.format.toml_source import Source
 from tessbed.scenarios.model import FirmwareChoice, Scenario
 from tessbed.sim.errors import SpecError
-from tessbed.sim.spec.device_spec import DeviceSpec, load_preset, override
+from tessbed.sim.spec.device_spec import DeviceSpec, override
 
 DEFAULT_PRESET = "ev74-4core"
+PRESET = ("device", "preset")
 
 
 def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
@@ -28,7 +30,7 @@ def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
     """
     reader = Reader(source)
     values = reader.table((), source.values, SCENARIO)
-    preset, device = _device(reader, values.get("device") or {})
+    preset, device, base = _device(reader, values.get("device") or {}, folder)
     listed = values.get("jobs") or []
     found = [job_of(reader, ("jobs", index), job, device, folder, to_run=to_run) for index, job in enumerate(listed)]
     judged = [one for one in found if one is not None]
@@ -44,30 +46,38 @@ def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
         seed=values["seed"],
         preset=preset,
         device=device,
+        preset_device=base,
         firmware=firmware,
         jobs=tuple(one.job for one in judged if one.job is not None),
     )
 
 
-def _device(reader: Reader, values: dict[str, Any]) -> tuple[str, DeviceSpec]:
-    """The preset's name and the resolved device; the default device where either can not be had."""
+def _device(reader: Reader, values: dict[str, Any], folder: Path) -> tuple[str, DeviceSpec, DeviceSpec]:
+    """The preset's name, the resolved device, and the preset; the default device where one can not be had."""
     preset = values.get("preset", DEFAULT_PRESET)
-    spec = DeviceSpec()
-    if not isinstance(preset, str):
-        reader.report_error(
-            ("device", "preset"), f'got {describe_value(preset)}, wanted text such as "{DEFAULT_PRESET}"'
-        )
-    else:
-        try:
-            spec = load_preset(preset)
-        except SpecError as error:
-            _device_error(reader, error)
+    spec = _preset(reader, preset, folder)
     changes = {name: value for name, value in values.items() if name != "preset"}
     try:
-        return str(preset), override(spec, changes)
+        return str(preset), override(spec, changes), spec
     except SpecError as error:
         _device_error(reader, error)
-        return str(preset), _sound_part(spec, changes, [path for path, _ in error.problems])
+        return str(preset), _sound_part(spec, changes, [path for path, _ in error.problems]), spec
+
+
+def _preset(reader: Reader, preset: Any, folder: Path) -> DeviceSpec:
+    """The preset; one of another file or package with its errors at their own places."""
+    if not isinstance(preset, str):
+        reader.report_error(PRESET, f'got {describe_value(preset)}, wanted text such as "{DEFAULT_PRESET}"')
+        return DeviceSpec()
+    place = reader.source.place(PRESET)
+    by_option = place.source.startswith("--")
+    named_in = PresetSource(Path() if by_option else folder, place, "" if by_option else path_text(PRESET))
+    try:
+        return read_preset(preset, named_in).device
+    except ScenarioError as error:
+        reader.problems += error.problems
+        reader.mark_invalid(PRESET)
+        return DeviceSpec()
 
 
 def _sound_part(spec: DeviceSpec, changes: dict[str, Any], wrong: list[tuple[str, ...]]) -> DeviceSpec:

@@ -125,7 +125,15 @@ class ComputeSpec:
 
 @attrs.frozen(cache_hash=True)
 class DeviceSpec:
-    """The whole device. The defaults are the preset "ev74-4core". Raises SpecError for what cannot be."""
+    """The whole device. The defaults are the preset "ev74-4core". Raises SpecError for what cannot be.
+
+    Every field with its unit and its limits is in docs/simulation.md. Specs are values: equal, hashable, frozen.
+
+    >>> import tessbed
+    >>> spec = tessbed.DeviceSpec(cores=2, workers=2)
+    >>> spec.dma.read_channels, spec == tessbed.Ev74(spec).spec
+    (4, True)
+    """
 
     clock_mhz: int = knob(1000, "MHz", "for display only: no tick depends on it", "inferred", low=1)
     cores: int = knob(4, "cores", "physical cores", "documented", low=1, high=64)
@@ -195,7 +203,16 @@ def load_preset(name: str) -> DeviceSpec:
     """The preset of that name; raises SpecError when there is none."""
     if name not in preset_names():
         limits.raise_problems([(("preset",), limits.unknown("preset", name, preset_names()))])
-    return override(DeviceSpec(), tomllib.loads((_presets() / f"{name}.toml").read_text(encoding="utf-8")))
+    return override(DeviceSpec(), {key: value for key, value in _preset_values(name).items() if key != "about"})
+
+
+def preset_about(name: str) -> str:
+    """What a preset that ships says about itself, on one line."""
+    return _preset_values(name)["about"]
+
+
+def _preset_values(name: str) -> dict[str, Any]:
+    return tomllib.loads((_presets() / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def _presets() -> Any:

@@ -1,5 +1,6 @@
-"""`tessbed list`: the catalogue, one scenario per line, and the failure cases."""
+"""`tessbed list`: the catalogue, one scenario per line, the devices, and the failure cases."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tessbed.commands import drill
@@ -10,7 +11,9 @@ from tessbed.scenarios.shipped import catalogue
 if TYPE_CHECKING:
     from tessbed.scenarios.model import Scenario
 
-HELP = "List what ships with tessbed: scenarios, for `tessbed run NAME`, and failure cases, for `tessbed drill NAME`."
+HELP = """List what ships with tessbed: scenarios, for `tessbed run NAME`, devices, for `device.preset`, and failure
+cases, for `tessbed drill NAME`. Devices that installed packages bring (entry points of the group `tessbed.presets`) are
+listed, too."""
 
 
 @new_command("list", HELP)
@@ -25,13 +28,49 @@ def command(as_json: bool) -> None:
 
 def _lines(scenarios: "dict[str, Scenario]") -> list[str]:
     rows = [_row(name, scenario) for name, scenario in scenarios.items()]
-    return [*aligned(("scenario", "jobs", "bytes", "about"), rows, numbers=(1, 2)), "", *drill.failure_table()]
+    devices = [(entry["device"], entry["from"], entry["about"]) for entry in _devices()]
+    return [
+        *aligned(("scenario", "jobs", "bytes", "about"), rows, numbers=(1, 2)),
+        "",
+        *aligned(("device", "from", "about"), devices),
+        "",
+        *drill.failure_table(),
+    ]
+
+
+def _devices() -> list[dict[str, str]]:
+    """The presets that ship, and those of packages; what is wrong with one of a package stands in its place."""
+    from tessbed.scenarios.format.presets.preset_packages import package_presets
+    from tessbed.sim.spec.device_spec import preset_names
+
+    shipped = [{"device": name, "from": "tessbed", "about": _words(name)} for name in preset_names()]
+    brought = [found for found in package_presets().values() if found.name not in preset_names()]
+    return [
+        *shipped,
+        *(
+            {"device": found.name, "from": found.package, "about": found.problem or _words(found.name)}
+            for found in brought
+        ),
+    ]
+
+
+def _words(name: str) -> str:
+    """What a preset says about itself and how large it is, or the first thing that is wrong with it."""
+    from tessbed.scenarios.format.diagnostics import Location, ScenarioError
+    from tessbed.scenarios.format.presets.preset_file import PresetSource, read_preset
+
+    try:
+        found = read_preset(name, PresetSource(Path(), Location(name)))
+    except ScenarioError as error:
+        return f"can not be used: {error.problems[0]}"
+    return found.about or f"{found.device.cores} core{'s' * (found.device.cores != 1)}"
 
 
 def _document(scenarios: "dict[str, Scenario]") -> dict[str, object]:
     return {
         "schema_version": 1,
         "scenarios": [_summary(name, scenario) for name, scenario in scenarios.items()],
+        "devices": _devices(),
         "drills": drill.failure_entries(),
     }
 

@@ -89,7 +89,8 @@ def _values(node: dict[str, Any]) -> list[str]:
     if node.get("type") == "boolean":
         return ["true", "false"]
     default = node.get("default")
-    return [*map(str, node["enum"])] if "enum" in node else [] if default in (None, [], "") else [str(default)]
+    named = [value for one in (node, *node.get("anyOf", ())) for value in one.get("enum", ())]
+    return [*map(str, named)] if named else [] if default in (None, [], "") else [str(default)]
 
 
 def _entries(context: click.Context) -> dict[str, int]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tessbed
-from tessbed import arrays
+from tessbed import array_requests
 from tessbed.kernels import BindingError, ContractError
 
 WORDS = np.arange(200, dtype=np.uint16).reshape(1, 10, 20)
@@ -42,7 +42,7 @@ def test_stride_of_a_unit_axis(make: Callable[[], np.ndarray]) -> None:
 @pytest.mark.parametrize("make", OUTS.values(), ids=OUTS.keys())
 def test_unit_axis_is_read_in_place(make: Callable[[], np.ndarray], monkeypatch: pytest.MonkeyPatch) -> None:
     """An input with such an axis needs no copy."""
-    monkeypatch.setattr(arrays, "dense_copy", lambda _: pytest.fail("copied"))
+    monkeypatch.setattr(array_requests, "dense_copy", lambda _: pytest.fail("copied"))
     tessbed.tess(make(), tile=TILE)
 
 

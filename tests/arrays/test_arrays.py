@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tessbed
-from tessbed import arrays
+from tessbed import array_requests
 from tessbed.kernels import BindingError, ContractError
 from tests.golden.by_hand import BY_HAND, ByHand, hex_of
 from tests.oracle import Geometry, expected_output, golden_bytes
@@ -108,7 +108,7 @@ def test_strided_inputs(view: Callable[[np.ndarray], np.ndarray]) -> None:
 
 def test_strided_input_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """An admitted view is read where it lies."""
-    monkeypatch.setattr(arrays, "dense_copy", lambda _: pytest.fail("copied"))
+    monkeypatch.setattr(array_requests, "dense_copy", lambda _: pytest.fail("copied"))
     tessbed.tess(np.zeros((3, 8, 8), np.int8).transpose(1, 2, 0), tile=(4, 4, 3))
 
 

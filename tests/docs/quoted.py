@@ -22,6 +22,7 @@ PAGES = tuple(
     for name in (
         "README.md",
         "docs/tour.md",
+        "docs/python.md",
         "docs/runtime.md",
         "docs/command-line.md",
         "docs/operations.md",

@@ -1,15 +1,17 @@
 """Execution of a sweep: a space of configurations of a scenario, from stored results to a complete table."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import attrs
 
 from tessbed import __version__
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
+from tessbed.scenarios.library import read_source
 from tessbed.scenarios.study.sweep.batches import BatchRunner
 from tessbed.scenarios.study.sweep.point import Batch, Row, failed
-from tessbed.scenarios.study.sweep.resolver import ResolvedPoint, Resolver, check_configuration
+from tessbed.scenarios.study.sweep.resolver import ResolvedPoint, Resolver, SourceReader, check_configuration
 from tessbed.scenarios.study.sweep.space import Setting, Space, space_of
 from tessbed.scenarios.study.sweep.store import Store
 from tessbed.sim.errors import SpecError
@@ -38,19 +40,27 @@ class SweepPlan:
 
 
 def plan_sweep(
-    name: str, settings: Sequence[str], space: Space, count: int | None, seed: int, engine: str
+    name: str,
+    settings: Sequence[str],
+    space: Space,
+    count: int | None,
+    seed: int,
+    engine: str,
+    *,
+    option: str = "--vary",
+    read: SourceReader = read_source,
 ) -> SweepPlan:
-    """The plan of a sweep. Raises ScenarioError for a value that is wrong by itself.
+    """The plan of a sweep. Raises ScenarioError for a value that is wrong by itself; `option` is how it was given.
 
     A point whose values only do not go together is no error of the sweep: its row says why there is no result.
     """
     number = min(space.size, count or space.size)
     if number > MOST_POINTS:
         advice = f"wanted {MOST_POINTS:,} at most: --random N draws some, `tessbed search` looks for the best"
-        raise ScenarioError([Problem(Location("--vary"), f"got {number:,} points, {advice}")])
+        raise ScenarioError([Problem(Location(option), f"got {number:,} points, {advice}")])
     points = tuple(space.points(count, seed))
-    check_configuration(name, settings, space if number == space.size else space_of(points), "--vary")
-    resolver = Resolver(name, tuple(settings), engine)
+    check_configuration(name, settings, space if number == space.size else space_of(points), option, read)
+    resolver = Resolver(name, tuple(settings), engine, read)
     resolved: dict[str, ResolvedPoint] = {}
     refused: dict[str, Row] = {}
     keys = []
@@ -68,7 +78,37 @@ def plan_sweep(
 Progress = Callable[[int], None]
 
 
-def run_sweep(planned: SweepPlan, store: Store, farm: BatchRunner, progress: Progress = lambda done: None) -> list[Row]:
+class ResultStore(Protocol):
+    """Where results are kept: a database, or memory."""
+
+    def known(self, keys: Sequence[str]) -> dict[str, Row]:
+        """The rows that it has of these keys."""
+        ...
+
+    def add(self, rows: Iterable[tuple[str, Row]]) -> None:
+        """Keep some more."""
+        ...
+
+
+@attrs.define
+class MemoryStore:
+    """Results for as long as the program runs."""
+
+    rows: dict[str, Row] = attrs.field(factory=dict)
+
+    def known(self, keys: Sequence[str]) -> dict[str, Row]:
+        """The rows that it has of these keys."""
+        return {key: self.rows[key] for key in keys if key in self.rows}
+
+    def add(self, rows: Iterable[tuple[str, Row]]) -> None:
+        """Keep some more."""
+        self.rows.update(rows)
+
+    def close(self) -> None:
+        """Nothing is to be done."""
+
+
+def run_sweep(planned: SweepPlan, store: ResultStore, farm: BatchRunner, progress: Progress = lambda done: None) -> list[Row]:
     """Run what the store does not hold; returns the rows of all points in order. An interrupt keeps what is done."""
     known = store.known(planned.keys)
     progress(sum(key in known or key in planned.refused for key in planned.keys))

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import compress
 from pathlib import Path
@@ -25,6 +25,8 @@ from tessbed.sim.spec.device_spec import DeviceSpec, override
 
 DEVICE = "device."
 PRESET = "device.preset"
+SourceReader = Callable[[str], tuple[Source, Path]]
+"""How a scenario's source and the folder of its files are read, by its name."""
 
 
 @attrs.frozen
@@ -59,6 +61,7 @@ class Resolver:
     name: str
     settings: tuple[str, ...]
     engine: str
+    read: SourceReader = read_source
     _base: Base | None = attrs.field(default=None, init=False)
     _loaded: dict[tuple[Setting, ...], tuple[Scenario, str] | ScenarioError] = attrs.field(factory=dict, init=False)
 
@@ -85,7 +88,7 @@ class Resolver:
 
     def _load(self, others: Sequence[Setting]) -> tuple[Scenario, str] | ScenarioError:
         try:
-            self._base = self._base or Base(read_source(self.name), self.settings)
+            self._base = self._base or Base(self.read(self.name), self.settings)
             base = studied(self._base.with_settings(others))
         except ScenarioError as error:
             return error
@@ -160,13 +163,15 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def check_configuration(name: str, settings: Sequence[str], space: Space, option: str) -> None:
+def check_configuration(
+    name: str, settings: Sequence[str], space: Space, option: str, read: SourceReader = read_source
+) -> None:
     """Raise ScenarioError where a value of one axis is wrong whatever the others are: no value of it works.
 
     Also where there is nothing to study, unless an axis may change that. `option` is how the axes were given. An axis
     is left as soon as one of its values works, but for values that are no numbers: those may name what there is not.
     """
-    base = Base(read_source(name), tuple(settings))
+    base = Base(read(name), tuple(settings))
     scenario = base.with_settings([])
     if all(axis.key.startswith(DEVICE) for axis in space.axes):
         studied(scenario)

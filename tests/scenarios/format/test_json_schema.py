@@ -15,13 +15,15 @@ PUBLISHED = Path(__file__).parents[3] / "docs" / "scenario.schema.json"
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
 KNOWN = {
     "$schema", "title", "description", "default", "type", "properties", "required", "additionalProperties", "items",
-    "enum", "minimum", "maximum", "minItems", "maxItems", "minLength", "pattern",
+    "enum", "minimum", "maximum", "minItems", "maxItems", "minLength", "pattern", "anyOf",
 }  # fmt: skip
 
 
 def complaints(value: Any, rule: dict[str, Any], path: str = "") -> list[str]:
     """Where `value` breaks `rule`: the part of JSON Schema that ours uses."""
     assert set(rule) <= KNOWN
+    if "anyOf" in rule:
+        return [] if any(not complaints(value, other, path) for other in rule["anyOf"]) else [path]
     kind = rule.get("type")
     if kind and not (
         isinstance(value, TYPES[kind]) and not (kind in ("integer", "number") and isinstance(value, bool))
@@ -62,6 +64,7 @@ REFUSED = [
     ("tile = [1, 2, 2, 16]", "tile = [1]", [".jobs[0].tiled.tile"]),
     ('name = "small"', 'name = "small"\ndevice = { slots = 9, dma = { x = 1 } }', [".device.slots", ".device.dma.x"]),
     ('to = "fp32"', 'to = "fp32"\nspeed = 1', [".jobs[1].speed"]),
+    ('name = "small"', 'name = "small"\ndevice.preset = ""', [".device.preset"]),
 ]
 
 

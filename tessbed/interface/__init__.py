@@ -1,0 +1,1 @@
+"""The Python interface: what `import tessbed` exports beside the array functions."""

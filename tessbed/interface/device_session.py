@@ -1,0 +1,138 @@
+"""Device session: one simulated device and its runtime over many calls, each a job from input bytes to a report."""
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from tessbed.interface.job_report import JobReport, job_report
+from tessbed.kernels.operations import Operation
+from tessbed.kernels.ops.requests import AnyRequest
+from tessbed.kernels.plan import Plan
+from tessbed.kernels.tensor import Strided, TensorSpec
+from tessbed.runtime.errors import JobFault
+from tessbed.runtime.runtime import Runtime
+from tessbed.scenarios import backends
+from tessbed.scenarios.backends import BackendRun, Bytes
+from tessbed.scenarios.engine_compare import engine_difference
+from tessbed.scenarios.exact_device import ExactDevice
+from tessbed.scenarios.judgement import judge_output
+from tessbed.scenarios.model import Geometry, InputSource, ScenarioJob
+from tessbed.scenarios.outcome import NO_OUTPUT, Outcome
+from tessbed.sim.errors import HazardError
+from tessbed.sim.spec.device_spec import DeviceSpec
+
+PREFILL = 0xC3
+"""What an output holds before the job, so that the oracle sees what a gap holds afterwards."""
+FILL = "int8_channel_padding"
+Fill = Callable[[Bytes], None]
+
+
+@attrs.frozen
+class ArrayRequest:
+    """What a call asks for, admitted: the operation, both sides, and the plan."""
+
+    op: Operation
+    request: AnyRequest
+    plan: Plan
+
+    @property
+    def tiled(self) -> TensorSpec:
+        """The tiled side."""
+        return (self.request.outputs if self.op.packs else self.request.inputs)[0]
+
+    @property
+    def linear(self) -> TensorSpec:
+        """The linear side."""
+        return (self.request.inputs if self.op.packs else self.request.outputs)[0]
+
+    @property
+    def geometry(self) -> Geometry:
+        """The same in the words of a scenario."""
+        source, target = self.request.inputs[0], self.request.outputs[0]
+        params = attrs.asdict(self.request.params)
+        fill = params.pop(FILL, None)
+        return Geometry(
+            op=self.op,
+            dtype=source.dtype,
+            shape=self.plan.shape,
+            tiled=self.tiled.layout,  # pyright: ignore[reportArgumentType]
+            linear=self.linear.layout,  # pyright: ignore[reportArgumentType]
+            to=target.dtype if self.op.chooses_output else None,
+            int8_channel_padding=fill,
+            parameters=tuple((name, value) for name, value in params.items() if value is not None),
+        )
+
+    def linear_view(self, storage: Bytes, dtype: np.dtype) -> np.ndarray:
+        """The linear side's elements in its bytes, as an array of the logical shape."""
+        strides = self.linear.layout.strides if isinstance(self.linear.layout, Strided) else None
+        return np.ndarray(self.plan.shape, dtype, storage.data, 0, strides)
+
+
+@attrs.define(eq=False)
+class DeviceSession:
+    """A device under way. After a hazard, a hang or a loss the next job gets a fresh one."""
+
+    spec: DeviceSpec
+    engine: str = "simpy"
+    trace: bool = False
+    check: bool = True
+    seed: int = 0
+    jobs: int = 0
+    _runtime: Runtime | None = attrs.field(default=None, init=False)
+    _exact: ExactDevice | None = attrs.field(default=None, init=False)
+
+    def run(self, asked: ArrayRequest, fill: Fill) -> tuple[Bytes | None, JobReport]:
+        """Run the job on the input that `fill` writes; the output's span, None where no byte moved, and the report."""
+        job = ScenarioJob(self.jobs, asked.op.name, asked.geometry, asked.plan, ("ev74",), InputSource(), PREFILL, None)
+        backends.check_room(job.name, job.plan)
+        self.jobs += 1
+        if self.engine == "exact":
+            return None, self._report(job, self._timed(job))
+        output, outcome = self._moved(job, fill)
+        if self.engine == "verify":
+            self._compare(job, outcome)
+        return output, self._report(job, outcome)
+
+    def _report(self, job: ScenarioJob, outcome: Outcome) -> JobReport:
+        return job_report(job.name, job.geometry.op.name, outcome, self.engine, judged=self.check)
+
+    def _moved(self, job: ScenarioJob, fill: Fill) -> tuple[Bytes, Outcome]:
+        """The job with its bytes, on the event engine."""
+        if self._runtime is None:
+            self._runtime = backends.ev74(self.spec, seed=self.seed, trace=self.trace or self.engine == "verify")
+        runtime, self._runtime = self._runtime, None
+        with (
+            backends.input_buffer(runtime, job.plan) as source,
+            backends.output_buffer(runtime, job.plan, job.output_prefill) as target,
+        ):
+            fill(source.host)
+            handed = backends.submit(runtime, job.plan, source, target, name=job.name)
+            try:
+                runtime.wait(handed)
+            except JobFault:
+                self._runtime = runtime
+                raise
+            output = target.host.copy()
+            done = backends.run_result(handed, output)
+            outcome = judge_output("ev74", job, source.host, done) if self.check else _unjudged(job, done)
+        self._runtime = runtime
+        return output, outcome
+
+    def _timed(self, job: ScenarioJob) -> Outcome:
+        """The job's ticks, and no byte, on the exact engine."""
+        if self._exact is None:
+            self._exact = ExactDevice(self.spec, self.trace or self.engine == "verify")
+        result = self._exact.run(job)
+        return attrs.evolve(_unjudged(job, BackendRun(NO_OUTPUT, result.device_ticks, result=result)), timing_only=True)
+
+    def _compare(self, job: ScenarioJob, outcome: Outcome) -> None:
+        """Raise HazardError where the engines differ on a job that both ran."""
+        runs = [found.run.result.stats for found in (outcome, self._timed(job)) if found.run and found.run.result]
+        events, exact = (*runs, None, None)[:2]
+        if events and exact and (difference := engine_difference(events, exact)):
+            raise HazardError(difference)
+
+
+def _unjudged(job: ScenarioJob, done: BackendRun) -> Outcome:
+    return Outcome("ev74", None, job.plan.output.required_bytes, None, None, attrs.evolve(done, output=NO_OUTPUT))

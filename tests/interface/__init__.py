@@ -1,0 +1,1 @@
+"""The Python interface: one device over many calls, scenarios, and what wrong arguments are told."""

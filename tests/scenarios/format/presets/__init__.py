@@ -1,0 +1,1 @@
+"""Devices of one's own: preset files, and presets of other packages."""

@@ -18,7 +18,8 @@ from tessbed.kernels.ops.requests import AnyRequest, requests_of
 from tessbed.scenarios.format.option_values import ENGINES
 from tessbed.sim.spec.device_spec import DeviceSpec
 
-Result = tuple[np.ndarray | None, JobReport]
+Result = tuple[Any, JobReport]
+"""An array and the report; None instead of the array where the engine moves no byte."""
 Self = TypeVar("Self", bound="Ev74")
 MAX_SEED = 2**64 - 1
 
@@ -33,7 +34,7 @@ class Ev74:
     submitted by the runtime; the firmware reads the packet and moves every byte by DMA. It returns the result, as the
     array function would, and a JobReport. All calls share one device: a kernel that was loaded stays loaded.
 
-    `engine` is "simpy" (events, every byte), "exact" (the same ticks by recurrence, about a hundred times as fast; no
+    `engine` is "simpy" (events, every byte), "exact" (the same ticks by a recurrence, in a small part of the time; no
     byte moves, so the result is None), or "verify" (both, compared). `trace` keeps every DMA transfer. With
     `check=False` the oracle does not compare the bytes. `seed` only moves data inside the moments that the device's
     `data_movement` leaves open; no tick depends on it.

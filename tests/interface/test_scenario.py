@@ -115,7 +115,7 @@ def test_compare(head: Path) -> None:
     one = tessbed.Scenario.load(head)
     other = one.with_settings({"device.workers": 1})
     reported = one.compare(other)
-    ticks = [scenario.run().job("head").device_ticks for scenario in (one, other)]
+    ticks = [scenario.run().job("head").device_ticks or 0 for scenario in (one, other)]
     assert reported.to_arrays()["difference_ticks"].sum() == reported["difference_ticks"] == ticks[1] - ticks[0]
 
 
@@ -142,7 +142,10 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: tessbed.Scenario.load({**VALUES, "device": {"workers": 0}}),
         "scenario: device.workers: got 0, wanted an integer from 1 to 64",
     ),
-    "settings": (lambda: tessbed.Scenario.load("luma", ["a=1"]), r"settings: got a list, \['a=1'\], wanted a table of"),
+    "settings": (
+        lambda: tessbed.Scenario.load("luma", ["a=1"]),  # pyright: ignore
+        r"settings: got a list, \['a=1'\], wanted a table of",
+    ),
     "a setting": (of_head(lambda s: s.with_settings({"device.wokers": 1})), "unknown field 'wokers'; did you mean"),
     "engine": (of_head(lambda s: s.run(engine="exakt")), "engine: got the text 'exakt', .*; did you mean exact?"),
     "other": (of_head(lambda s: s.compare("luma")), "other: got the text 'luma', wanted a Scenario"),  # pyright: ignore

@@ -108,7 +108,9 @@ class MemoryStore:
         """Nothing is to be done."""
 
 
-def run_sweep(planned: SweepPlan, store: ResultStore, farm: BatchRunner, progress: Progress = lambda done: None) -> list[Row]:
+def run_sweep(
+    planned: SweepPlan, store: ResultStore, farm: BatchRunner, progress: Progress = lambda done: None
+) -> list[Row]:
     """Run what the store does not hold; returns the rows of all points in order. An interrupt keeps what is done."""
     known = store.known(planned.keys)
     progress(sum(key in known or key in planned.refused for key in planned.keys))

@@ -1,4 +1,5 @@
 """The face moves the caller's own arrays: the right bytes, in the caller's dtype, without surprises."""
+# pyright: reportArgumentType=false
 
 import subprocess
 import sys

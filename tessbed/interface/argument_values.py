@@ -29,7 +29,7 @@ def refused(name: str, value: object, wanted: str, known: Iterable[str] = ()) ->
     return SpecError([((name,), f"got {described(value)}, wanted {wanted}{hint}")])
 
 
-def one_of(name: str, value: object, names: Sequence[str]) -> str:
+def checked_name(name: str, value: object, names: Sequence[str]) -> str:
     """The value, one of some names. Raises SpecError."""
     if isinstance(value, str) and value in names:
         return value
@@ -37,14 +37,14 @@ def one_of(name: str, value: object, names: Sequence[str]) -> str:
     raise refused(name, value, f"{', '.join(head)} or {last}" if head else last, names)
 
 
-def flag(name: str, value: object) -> bool:
+def checked_flag(name: str, value: object) -> bool:
     """The value, True or False. Raises SpecError."""
     if isinstance(value, bool) or type(value).__name__ == "bool_":
         return bool(value)
     raise refused(name, value, "True or False")
 
 
-def count(name: str, value: object, low: int, high: int) -> int:
+def checked_integer(name: str, value: object, low: int, high: int) -> int:
     """The value, an integer from `low` to `high`. Raises SpecError."""
     plain = plain_value(value)
     if isinstance(plain, int) and not isinstance(plain, bool) and low <= plain <= high:

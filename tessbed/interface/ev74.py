@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 
 from tessbed.array_requests import admitted_pack, unpack_request
 from tessbed.array_storage import aligned_bytes, empty_array, tile_bytes
-from tessbed.interface.argument_values import count, flag, one_of
+from tessbed.interface.argument_values import checked_flag, checked_integer, checked_name
 from tessbed.interface.device_argument import DEFAULT, device_of
 from tessbed.interface.device_session import ArrayRequest, DeviceSession
 from tessbed.interface.job_report import JobReport
@@ -69,10 +69,10 @@ class Ev74:
     ) -> None:
         self._session = DeviceSession(
             device_of(device, fields),
-            engine=one_of("engine", engine, ENGINES),
-            trace=flag("trace", trace),
-            check=flag("check", check),
-            seed=count("seed", seed, 0, MAX_SEED),
+            engine=checked_name("engine", engine, ENGINES),
+            trace=checked_flag("trace", trace),
+            check=checked_flag("check", check),
+            seed=checked_integer("seed", seed, 0, MAX_SEED),
         )
 
     def __repr__(self) -> str:
@@ -229,7 +229,7 @@ class Ev74:
         **arguments: Any,
     ) -> Result:
         """Any operation that packs, by its name; `arguments` are its parameters. Returns (tiles, report)."""
-        row = operation(op, packs=True)
+        row = row_named(op, packs=True)
         source, asked = admitted_pack(row, partial(_admitted, row), x, tile, axes, channels, arguments)
         elements = source.view(np.dtype(f"V{source.itemsize}"))
 
@@ -259,7 +259,7 @@ class Ev74:
         **arguments: Any,
     ) -> Result:
         """Any operation that unpacks, by its name; `arguments` are its parameters. Returns (array, report)."""
-        row = operation(op, packs=False)
+        row = row_named(op, packs=False)
         request, target_dtype = unpack_request(row, shape, tile, axes, channels, dtype, to, out, arguments)
         asked = _admitted(row, request)
         source = tile_bytes(tiled, asked.plan.input.required_bytes)
@@ -280,7 +280,7 @@ def _admitted(row: Operation, request: AnyRequest) -> ArrayRequest:
     return ArrayRequest(row, request, requests_of(row).check_inference(request))
 
 
-def operation(name: str, *, packs: bool) -> Operation:
+def row_named(name: str, *, packs: bool) -> Operation:
     """The row of that name. Raises SpecError for one that there is not, or that goes the other way."""
     names = [row.name for row in OPERATIONS.values() if row.packs == packs]
-    return OPERATIONS[one_of("op", name, names)]
+    return OPERATIONS[checked_name("op", name, names)]

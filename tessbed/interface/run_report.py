@@ -5,7 +5,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tessbed.interface.argument_values import one_of
+from tessbed.interface.argument_values import checked_name
 from tessbed.interface.columns import arrays_of
 from tessbed.interface.job_report import JobReport, job_report
 from tessbed.scenarios.outcome import ScenarioRun
@@ -43,8 +43,8 @@ class RunReport:
 
     def job(self, name: str, backend: str = "ev74") -> JobReport:
         """The report of one job on one backend, by names. Raises SpecError for one that there is not."""
-        found = [job for job in self.jobs if job.backend == one_of("backend", backend, ("a65", "ev74"))]
-        one_of("name", name, [job.name for job in found] or [f"no job on {backend}"])
+        found = [job for job in self.jobs if job.backend == checked_name("backend", backend, ("a65", "ev74"))]
+        checked_name("name", name, [job.name for job in found] or [f"no job on {backend}"])
         return next(job for job in found if job.name == name)
 
     def to_arrays(self) -> dict[str, np.ndarray]:

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tessbed.interface.argument_values import count, flag, one_of, plain_value, refused
+from tessbed.interface.argument_values import checked_flag, checked_integer, checked_name, plain_value, refused
 from tessbed.interface.run_report import RunReport, run_report
 from tessbed.interface.study_report import StudyReport, study_report
 from tessbed.scenarios import model
@@ -72,7 +72,7 @@ class Scenario:
         >>> tessbed.Scenario.load({"name": "one head", "jobs": [job]}).run().ok
         True
         """
-        options = _settings(settings or {}), None if seed is None else count("seed", seed, 0, 2**64 - 1)
+        options = _settings(settings or {}), None if seed is None else checked_integer("seed", seed, 0, 2**64 - 1)
         if isinstance(scenario, Mapping):
             return cls((_source(plain_value(scenario)), Path(_path("folder", folder))), *options, name="scenario")
         name = _path("scenario", scenario)
@@ -122,7 +122,7 @@ class Scenario:
         """
         from tessbed.scenarios.runner import run_scenario
 
-        chosen, traced = one_of("engine", engine, ENGINES), flag("trace", trace)
+        chosen, traced = checked_name("engine", engine, ENGINES), checked_flag("trace", trace)
         return run_report(run_scenario(self._admitted, engine=chosen, trace=traced))
 
     def explain(self, *, engine: str = "exact") -> StudyReport:
@@ -146,15 +146,17 @@ class Scenario:
         """
         from tessbed.scenarios.study import worker_scaling
 
-        most, percent = count("max_workers", max_workers, 1, 64), _percent("within", within)
-        reported = worker_scaling.document(studied(self._admitted), most, percent, one_of("engine", engine, ENGINES))
+        most, percent = checked_integer("max_workers", max_workers, 1, 64), _percent("within", within)
+        reported = worker_scaling.document(
+            studied(self._admitted), most, percent, checked_name("engine", engine, ENGINES)
+        )
         return study_report("advise", reported, worker_scaling.lines(reported))
 
     def whatif(self, *, engine: str = "exact") -> StudyReport:
         """Each device parameter worse and better: rows of parameter, value, step, tried, device_ticks, anomaly."""
         from tessbed.scenarios.study import sensitivity
 
-        found = sensitivity.sensitivities(studied(self._admitted), one_of("engine", engine, ENGINES))
+        found = sensitivity.sensitivities(studied(self._admitted), checked_name("engine", engine, ENGINES))
         reported = sensitivity.document(*found)
         return study_report("whatif", reported, sensitivity.lines(reported))
 
@@ -189,12 +191,12 @@ class Scenario:
         from tessbed.scenarios.study.sweep.executors import parse_executor
 
         space = _space(vary)
-        drawn = None if random is None else count("random", random, 1, execution.MOST_POINTS)
-        chosen, draw = one_of("engine", engine, ENGINES), count("seed", seed, 0, 2**64 - 1)
+        drawn = None if random is None else checked_integer("random", random, 1, execution.MOST_POINTS)
+        chosen, draw = checked_name("engine", engine, ENGINES), checked_integer("seed", seed, 0, 2**64 - 1)
         given: dict[str, Any] = {"option": "vary", "read": lambda name: self._read}
         planned = execution.plan_sweep(self._name, self._seeded, space, drawn, draw, chosen, **given)
         hired = parse_executor(
-            *(("here", None) if processes is None else ("processes", count("processes", processes, 1, 1024)))
+            *(("here", None) if processes is None else ("processes", checked_integer("processes", processes, 1, 1024)))
         )
         store = execution.MemoryStore() if db is None else execution.open_store(_path("db", db))
         with closing(store):
@@ -208,7 +210,7 @@ class Scenario:
         return (*self._settings, *(() if self._seed is None else (f"seed={self._seed}",)))
 
     def _measured(self, engine: str) -> Any:
-        return measure_scenario(self._admitted, one_of("engine", engine, ENGINES))
+        return measure_scenario(self._admitted, checked_name("engine", engine, ENGINES))
 
 
 def _path(name: str, value: object) -> str:

@@ -142,10 +142,11 @@ def test_output_folder(tessbed: Tessbed, file: Path) -> None:
 
 
 def test_list(tessbed: Tessbed) -> None:
-    """The catalogue has a line for each scenario, then one for each drill in a section of their own, and a document."""
-    scenarios, drills = (part.splitlines() for part in tessbed("list").out.split("\n\n"))
+    """Scenarios, devices and drills have a section each with a line for every one, and there is a document."""
+    scenarios, devices, drills = (part.splitlines() for part in tessbed("list").out.split("\n\n"))
     named = json.loads(tessbed("list", "--json").out)
     assert [line.split()[0] for line in scenarios] == ["scenario", *(entry["scenario"] for entry in named["scenarios"])]
+    assert [line.split()[0] for line in devices] == ["device", *(entry["device"] for entry in named["devices"])]
     assert [line.split()[0] for line in drills] == ["drill", *(entry["drill"] for entry in named["drills"])]
     assert "yolov8n-heads-bf16" in [entry["scenario"] for entry in named["scenarios"]]
     assert "\n".join(drills) + "\n" == tessbed("drill").out

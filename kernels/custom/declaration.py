@@ -104,6 +104,14 @@ def kernel(
     interface that the kernel was written for, 1.
 
     Raises ContractError for a declaration that can not be; its text says what was got and what is wanted.
+
+    >>> import tessbed
+    >>> @tessbed.kernel(outputs=["dst"], api=1)
+    ... def copy(w, src, dst, *, rows=64):
+    ...     for box in w.own(dst):
+    ...         yield w.band(src[box], dst[box], lambda view: view)
+    >>> [port.name for port in copy.inputs], copy.arguments[0].default
+    (['src'], 64)
     """
 
     def declare(made: Callable[..., Any]) -> Kernel:

@@ -25,6 +25,10 @@ class Port:
 
     Extents are integers, arguments of the kernel and what +, -, *, // and % make of them. `align` is in bytes, a power
     of two; without it the width of a scalar.
+
+    >>> import tessbed
+    >>> tessbed.Port("uint8[rows, 2 * columns]", align=64).align
+    64
     """
 
     form: str | None = None

@@ -28,6 +28,7 @@ from tessbed.sim.completion_record import Completion
 from tessbed.sim.device.job import JobContext
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.transfer.memory import MemoryProbe
+from tessbed.sim.user_code.user_code import UserCode
 
 
 def band_program(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> BandProgram:
@@ -69,7 +70,7 @@ class FirmwareImage:
             return refusal_of_call(fault)
         yield from job.wait(self.handles.load_ticks(call, job.spec), "load")
         self.handles.note_loaded(call)
-        yield from job.launch(kernel_body(kernel, call, job.spec, job.workers))
+        yield from job.launch(kernel_body(kernel, call, job.spec, job.workers), user=UserCode(kernel.name))
         return Completion(0)
 
     def admit(self, raw: bytes, memory: MemoryProbe) -> PacketGeometry:

@@ -8,9 +8,13 @@ import attrs
 from tessbed.firmware_models.band import DrainFootprint
 from tessbed.firmware_models.custom.compute_step import ComputeStep
 from tessbed.firmware_models.custom.launch_view import LaunchView, checked_ticks
-from tessbed.firmware_models.custom.ownership import Box, own_boxes
+from tessbed.firmware_models.custom.ownership import Box
 from tessbed.firmware_models.custom.region import KernelPort, Placed, Region
+from tessbed.sim import source_line
+from tessbed.sim.source_line import SourceLine
 from tessbed.sim.transfer.descriptor import Descriptor
+from tessbed.sim.user_code.captured_variables import Captured, capture
+from tessbed.sim.user_code.errors import KernelMisuse
 
 
 @attrs.frozen(eq=False)
@@ -24,6 +28,8 @@ class KernelBand:
     ticks: int
     packed: tuple[Placed, ...]
     counts: dict[str, int]
+    line: SourceLine | None
+    captured: Captured | None
 
     @property
     def reads(self) -> list[Descriptor]:
@@ -81,23 +87,15 @@ class BandWorker:
     def own(self, port: KernelPort, most: int | None = None) -> Iterator[Box]:
         """The boxes of an output that this worker owns, each of at most `most` scalars, as many as a band holds.
 
-        No granule holds bytes of two workers. Raises TypeError for what is no output of the kernel.
+        No granule holds bytes of two workers. Raises KernelMisuse for what is no output of the kernel.
         """
-        if not isinstance(port, KernelPort) or not port.written:
-            what = f"the input {port.name}" if isinstance(port, KernelPort) else repr(port)
-            raise TypeError(f"got {what}, wanted an output of the kernel: own() divides what is written")
-        if port.turned:
-            raise TypeError(f"got port {port.name} turned, wanted it as it is stored: own() divides storage")
-        fits = self._view.most(port)
-        base, granule, width = port.address, self._view.spec.write_unit_bytes, port.dtype.itemsize
-        part = self._view.part(port, self.worker)
-        return own_boxes(port.shape, width, base, granule, part, fits if most is None else max(1, min(most, fits)))
+        return self._view.own(port, self.worker, most)
 
     def cost(self, path: str = "copy", *, nbytes: int = 0, runs: int = 1, scalars: int = 0, clears: int = 0) -> int:
         """Ticks of a computation, by the table `device.compute`: that of a vector path for the bytes that it makes.
 
         `runs` are contiguous runs, `scalars` are moved one by one, `clears` are stores of 16 zero bytes. Raises
-        ValueError for an unknown path.
+        KernelMisuse for an unknown path.
         """
         return self._view.cost(path, nbytes, runs, scalars, clears)
 
@@ -114,16 +112,16 @@ class BandWorker:
 
         The function gets numpy arrays of the regions' shapes, inputs first, and fills the outputs in place; it may act
         later, so it depends on nothing that changes. `ticks` is what it costs, without it what copying the output
-        costs. Raises TypeError, and ValueError for more bytes than the scratch has for a band.
+        costs. Raises KernelMisuse, also for more bytes than the scratch has for a band.
         """
-        read, written = _regions(reads, "reads"), _regions(writes, "writes")
+        read, written = checked_regions(reads, "reads"), checked_regions(writes, "writes")
         if not written:
-            raise ValueError("got a band that writes nothing, wanted at least one region of an output")
+            raise KernelMisuse("got a band that writes nothing, wanted at least one region of an output")
         for region in written:
             if not region.port.written:
-                raise TypeError(f"got a write to {region.port.name}, which is an input; declare it in outputs=")
+                raise KernelMisuse(f"got a write to {region.port.name}, which is an input; declare it in outputs=")
         if not callable(function):
-            raise TypeError(f"got {function!r}, wanted a function of the views")
+            raise KernelMisuse(f"got {function!r}, wanted a function of the views")
         number, view = self._made, self._view
         budget, limit = view.budget, view.spec.dma.field_limit
         gathered = _place(read, 0, budget.gather_bytes, "gathers", limit)
@@ -134,20 +132,22 @@ class BandWorker:
             counted["default_cost_bands"] = 1
         self._made = number + 1
         step = ComputeStep(function, gathered, packed)
-        return KernelBand(self, number, gathered, step, checked_ticks(ticks), packed, counted)
+        line = source_line.line_above(2)
+        return KernelBand(self, number, gathered, step, checked_ticks(ticks), packed, counted, line, capture(function))
 
 
-def _regions(given: Any, what: str) -> tuple[Region, ...]:
+def checked_regions(given: Any, what: str) -> tuple[Region, ...]:
+    """One region, or several in a list. Raises KernelMisuse for anything else; `what` is for messages."""
     regions = (given,) if isinstance(given, Region) else tuple(given) if isinstance(given, list | tuple) else None
     if regions is None or not all(isinstance(region, Region) for region in regions):
         wanted = "a region such as src[box], or several in a list"
         hint = "; a whole port is src[...]" if isinstance(given, KernelPort) else ""
-        raise TypeError(f"got {given!r} for {what}, wanted {wanted}{hint}")
+        raise KernelMisuse(f"got {given!r} for {what}, wanted {wanted}{hint}")
     return regions
 
 
 def _place(regions: Sequence[Region], start: int, room: int, what: str, limit: int) -> tuple[Placed, ...]:
-    """The regions one behind the other. Raises ValueError beyond the room."""
+    """The regions one behind the other. Raises KernelMisuse beyond the room."""
     placed, at = [], start
     for region in regions:
         width = region.dtype.itemsize
@@ -156,5 +156,5 @@ def _place(regions: Sequence[Region], start: int, room: int, what: str, limit: i
         at += region.nbytes
     if at - start > room:
         text = f"a band {what} {at - start:,} bytes, the scratch has {room:,} for it"
-        raise ValueError(f"{text}; take smaller boxes, or say scratch=(gathered, packed) for each byte of output")
+        raise KernelMisuse(f"{text}; take smaller boxes, or say scratch=(gathered, packed) for each byte of output")
     return tuple(placed)

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from tessbed.firmware_models.band import Band, DrainFootprint
+from tessbed.firmware_models.band import DrainFootprint
 from tessbed.firmware_models.custom.band_worker import BandWorker, KernelBand
 from tessbed.firmware_models.custom.launch_view import LaunchView
 from tessbed.firmware_models.custom.region import KernelPort, ports_of
@@ -33,7 +33,7 @@ NextBand = Callable[[Iterator[Any]], Any]
 """Advances a kernel's generator: the next thing that it yields, None at its end."""
 
 
-class ForeignYield(TypeError):
+class ForeignYield(Exception):
     """A kernel yielded what is no band of its worker; `generator` stands at the line."""
 
     def __init__(self, text: str, generator: Any) -> None:
@@ -41,7 +41,7 @@ class ForeignYield(TypeError):
         self.generator = generator
 
 
-class EndlessKernel(RuntimeError):
+class EndlessKernel(Exception):
     """A kernel's worker has no end; `generator` stands at the line."""
 
     def __init__(self, text: str, generator: Any) -> None:
@@ -58,6 +58,17 @@ class Footprints:
     def meets(self, other: "Footprints", granule: int) -> bool:
         """True unless it is certain that no granule holds bytes of both."""
         return any(mine.meets(part, granule) for mine in self.parts for part in other.parts)
+
+
+@attrs.frozen(eq=False)
+class MovedBand:
+    """A planned band where its ports really are: its reads, the chain of its drain, the bytes that this writes."""
+
+    planned: KernelBand
+    reads: list[Descriptor]
+    chain: list[Descriptor]
+    footprint: Any
+    oversized: bool
 
 
 @attrs.frozen
@@ -84,7 +95,7 @@ class KernelLaunch:
     ports: tuple[KernelPort, ...]
     kept: dict[int, list[KernelBand]] = attrs.field(factory=dict, init=False)
     _size: int = attrs.field(default=0, init=False)
-    _moved: tuple[Sequence[int], dict[int, list[Band]]] = attrs.field(factory=lambda: ((), {}), init=False)
+    _moved: tuple[Sequence[int], dict[int, list[MovedBand]]] = attrs.field(factory=lambda: ((), {}), init=False)
 
     def generator(self, worker: int) -> tuple[BandWorker, Iterator[Any]]:
         """The kernel's own generator for a worker, and the worker that it sees. Raises what its call raises."""
@@ -111,7 +122,7 @@ class KernelLaunch:
             self._size += number
             self.kept[worker] = made
 
-    def bands(self, worker: int, addresses: Sequence[int], advance: NextBand | None = None) -> Iterator[Band]:
+    def bands(self, worker: int, addresses: Sequence[int], advance: NextBand | None = None) -> Iterator[MovedBand]:
         """The bands of a worker with the ports at these addresses."""
         if self._moved[0] != addresses:
             self._moved = addresses, {}
@@ -126,7 +137,7 @@ class KernelLaunch:
         return iter(moved)
 
 
-def band_at(band: KernelBand, by: Sequence[int]) -> Band:
+def band_at(band: KernelBand, by: Sequence[int]) -> MovedBand:
     """A planned band with each port moved by so many bytes."""
     reads = [moved for placed in band.gathered for moved in _moved(placed.descriptors, by[placed.region.port.index])]
     chain = [moved for placed in band.packed for moved in _moved(placed.descriptors, by[placed.region.port.index])]
@@ -135,7 +146,7 @@ def band_at(band: KernelBand, by: Sequence[int]) -> Band:
         ahead = by[placed.region.port.index]
         parts.append(DrainFootprint(place.low + ahead, place.high + ahead, place.period, place.inner))
     footprint: Any = parts[0] if len(parts) == 1 else Footprints(tuple(parts))
-    return Band(reads, [band.step], band.ticks, chain, footprint, band.oversized, band.counts)  # pyright: ignore
+    return MovedBand(band, reads, chain, footprint, band.oversized)
 
 
 def _moved(descriptors: Sequence[Descriptor], by: int) -> list[Descriptor]:

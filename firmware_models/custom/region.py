@@ -16,6 +16,7 @@ from tessbed.firmware_models.band import DrainFootprint
 from tessbed.firmware_models.descriptors import build_descriptors
 from tessbed.kernels.custom.scalar_types import SCALARS
 from tessbed.sim.transfer.descriptor import Descriptor
+from tessbed.sim.user_code.errors import KernelMisuse
 
 
 def row_major(shape: Sequence[int], width: int) -> tuple[int, ...]:
@@ -77,7 +78,7 @@ class KernelPort:
     def __getitem__(self, box: Any) -> "Region":
         """The region of a box: an integer or a slice for each axis, as in numpy, but for what lies outside.
 
-        Raises IndexError for a box that leaves the port or is empty: a region never clamps.
+        Raises KernelMisuse for a box that leaves the port or is empty: a region never clamps.
         """
         steps = box if type(box) is tuple else (box,)
         if Ellipsis in steps or len(steps) > len(self.shape):
@@ -87,7 +88,7 @@ class KernelPort:
             if type(step) is slice:
                 start, stop, by = step.start or 0, extent if step.stop is None else step.stop, step.step or 1
                 if not (0 <= start < stop <= extent and by > 0):
-                    raise IndexError(self._outside(axis, step))
+                    raise KernelMisuse(self._outside(axis, step))
                 extents.append(-(-(stop - start) // by))
                 strides.append(stride * by)
                 offset += start * stride
@@ -105,9 +106,9 @@ class KernelPort:
             position = step.__index__()
         except AttributeError:
             text = f"got {step!r} for axis {axis} of port {self.name}, wanted an integer or a slice"
-            raise TypeError(text) from None
+            raise KernelMisuse(text) from None
         if not 0 <= position < self.shape[axis]:
-            raise IndexError(self._outside(axis, position))
+            raise KernelMisuse(self._outside(axis, position))
         return position
 
     def _spread(self, steps: Sequence[Any]) -> tuple[Any, ...]:
@@ -115,7 +116,7 @@ class KernelPort:
         given = [step for step in steps if step is not Ellipsis]
         if len(given) > len(self.shape) or len(steps) - len(given) > 1:
             text = f"got a box of {len(given)} axes, port {self.name} has {len(self.shape)}: {list(self.shape)}"
-            raise IndexError(text)
+            raise KernelMisuse(text)
         at = list(steps).index(Ellipsis)
         return (*steps[:at], *[slice(None)] * (len(self.shape) - len(given)), *steps[at + 1 :])
 

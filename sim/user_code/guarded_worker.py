@@ -189,6 +189,29 @@ class GuardedWorker:
         if self._ctx.staging:
             self._ctx.staging.line = line
 
+    def gathered(self, line: SourceLine | None, descriptors: Sequence[Descriptor], *, oversized: bool) -> Iterator[Any]:
+        """The steps of a gather that is asked for at `line`, by whoever does a user's waits."""
+        self.at(line)
+        self.transfers += [(line, "gather", [descriptor]) for descriptor in descriptors]
+        return self._ctx.gather(descriptors, oversized=oversized)
+
+    def packed(
+        self,
+        line: SourceLine | None,
+        slot: int,
+        ticks: int,
+        action: Any,
+        descriptors: Sequence[Descriptor],
+        *,
+        ordered: bool,
+        captured: Captured | None,
+    ) -> Iterator[Any]:
+        """The steps of a `pack` that is asked for at `line`; `action` is a user's function on views."""
+        self.at(line)
+        self.transfers.append((line, "drain", descriptors))
+        watched = WatchedAction(action, captured, self, line, None, None)
+        return self._ctx.pack(slot, ticks, watched, descriptors, ordered=ordered)
+
     def next_of(self, generator: Iterator[Any]) -> Any:
         """The next thing that a user's generator yields, which is asked for at its line; None at its end."""
         made = next(generator, None)

@@ -78,7 +78,7 @@ $(MADE)/product: $(MADE)/venv $(SOURCES)
 	@touch $@
 
 $(MADE)/test: $(MADE)/venv $(SOURCES)
-	@echo "installing tessbed and what its tests need into .venv: downloads about 400 MB, minutes the first time" >&2
+	@echo "installing tessbed and what its tests need into .venv: downloads about 500 MB, minutes the first time" >&2
 	@$(INSTALL) ".[test]" >&2
 	@touch $@ $(MADE)/product
 

@@ -18,7 +18,6 @@
 #ifndef TESSBED_CONVERT_H
 #define TESSBED_CONVERT_H
 
-#include <float.h>
 #include "_vec.h"
 
 #if FLT_EVAL_METHOD != 0
@@ -92,7 +91,7 @@ static inline float load_float(const u8 *p) { float value; memcpy(&value, p, 4);
 
 #define RUNS u8 *to, i64 to_step, const u8 *from, i64 from_step, i64 runs, i64 n, const Quantization *q
 
-#if defined(__AVX2__)
+#if defined(TESSBED_AVX2)
 
 #define BLOCK_SCALARS 32
 static inline __m256i narrow8(const u8 *from) {
@@ -152,7 +151,7 @@ static ALWAYS_INLINE void dequantize_block(u8 *to, const u8 *from, const Quantiz
     for (int k = 0; k < 4; k++) dequantize8(to + 32 * k, from + 8 * k, scale, zero_point);
 }
 
-#elif defined(__SSSE3__) && !defined(TESSBED_PLAIN)
+#elif defined(TESSBED_SSSE3)
 
 #define BLOCK_SCALARS 16
 static inline __m128i narrow4(const u8 *from) {

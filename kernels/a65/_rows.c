@@ -6,9 +6,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(TESSBED_PLAIN)
-#pragma GCC target("ssse3")
-#endif
+#include "_target.h"
 #include "_execute.h"
 
 #define KNOWN 64
@@ -133,7 +131,7 @@ static PyMethodDef METHODS[] = {
 
 /* The widest instructions that this build and this CPU have in common. */
 static int exec_module(PyObject *module) {
-#if defined(__SSSE3__)
+#if defined(TESSBED_SSSE3)
     if (!__builtin_cpu_supports("ssse3")) {
         PyErr_SetString(PyExc_ImportError, "the native rows need SSSE3, which this CPU lacks");
         return -1;
@@ -156,3 +154,5 @@ static struct PyModuleDef DEFINITION = {
 };
 
 PyMODINIT_FUNC PyInit__rows(void) { return PyModuleDef_Init(&DEFINITION); }
+
+END_OF_TARGET

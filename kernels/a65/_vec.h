@@ -7,8 +7,11 @@
 #ifndef TESSBED_VEC_H
 #define TESSBED_VEC_H
 
-#include <stdint.h>
-#include <string.h>
+#include "_target.h"
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the native rows take words apart in little-endian order; without them, numpy moves the rows"
+#endif
 
 typedef uint8_t u8;
 typedef int64_t i64;
@@ -20,9 +23,8 @@ typedef uint64_t u64;
 #define ALWAYS_INLINE inline
 #endif
 
-#if defined(__SSSE3__) && !defined(TESSBED_PLAIN)
+#if defined(TESSBED_SSSE3)
 
-#include <tmmintrin.h>
 #define VEC_NAME "ssse3"
 typedef __m128i vec;
 
@@ -139,9 +141,8 @@ static inline vec odd(vec a, vec b) { return unzip_at(a, b, 1); }
 
 #endif
 
-#if defined(__AVX2__)
+#if defined(TESSBED_AVX2)
 
-#include <immintrin.h>
 typedef __m256i duo;
 
 static inline duo duo_of(vec low, vec high) { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }

@@ -109,7 +109,9 @@ def kernel(
     >>> @tessbed.kernel(outputs=["dst"], api=1)
     ... def copy(w, src, dst, *, rows=64):
     ...     for box in w.own(dst):
-    ...         yield w.band(src[box], dst[box], lambda view: view)
+    ...         yield w.band(src[box], dst[box], same)
+    >>> def same(source, target):
+    ...     target[...] = source
     >>> [port.name for port in copy.inputs], copy.arguments[0].default
     (['src'], 64)
     """

@@ -1,11 +1,13 @@
 """Device session: one simulated device and its runtime over many calls, each a job from input bytes to a report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import attrs
 import numpy as np
 
-from tessbed.interface.job_report import JobReport, job_report
+from tessbed.interface.job_report import JobReport, job_report, kernel_report
+from tessbed.kernels.custom.declaration import Kernel
 from tessbed.kernels.operations import Operation
 from tessbed.kernels.ops.requests import AnyRequest
 from tessbed.kernels.plan import Plan
@@ -14,18 +16,20 @@ from tessbed.runtime.errors import JobFault
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios import backends
 from tessbed.scenarios.backends import BackendRun, Bytes
+from tessbed.scenarios.custom.kernel_run import KernelRun, plan_for_arrays, run_on
 from tessbed.scenarios.engine_compare import engine_difference
 from tessbed.scenarios.exact_device import ExactDevice
 from tessbed.scenarios.judgement import judge_output
 from tessbed.scenarios.model import Geometry, InputSource, ScenarioJob
 from tessbed.scenarios.outcome import NO_OUTPUT, Outcome
-from tessbed.sim.errors import HazardError
+from tessbed.sim.errors import HazardError, SpecError
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 PREFILL = 0xC3
 """What an output holds before the job, so that the oracle sees what a gap holds afterwards."""
 FILL = "int8_channel_padding"
 Fill = Callable[[Bytes], None]
+Arrays = Mapping[str, np.ndarray]
 
 
 @attrs.frozen
@@ -94,14 +98,35 @@ class DeviceSession:
             self._compare(job, outcome)
         return output, self._report(job, outcome)
 
+    def run_kernel(
+        self,
+        kernel: Kernel,
+        inputs: Mapping[str, np.ndarray],
+        outputs: dict[str, np.ndarray],
+        arguments: dict[str, Any],
+    ) -> tuple[KernelRun, JobReport]:
+        """Run a kernel of one's own; `outputs` are filled. Raises SpecError for an engine that can not."""
+        if self.engine != "simpy":
+            raise SpecError([(("engine",), f"got '{self.engine}', wanted 'simpy' for a kernel of one's own")])
+        plan = plan_for_arrays(kernel, {**inputs, **outputs}, arguments)
+        runtime, self._runtime = self._live(), None
+        runtime.devices[0].firmware.custom.hold(kernel)  # pyright: ignore[reportAttributeAccessIssue]
+        done = run_on(runtime, plan, inputs, outputs)
+        self._runtime = runtime
+        return done, kernel_report(done, self.engine)
+
+    def _live(self) -> Runtime:
+        """The runtime, a fresh one where the last job left none."""
+        if self._runtime is not None:
+            return self._runtime
+        return backends.ev74(self.spec, seed=self.seed, trace=self.trace or self.engine == "verify")
+
     def _report(self, job: ScenarioJob, outcome: Outcome) -> JobReport:
         return job_report(job.name, job.geometry.op.name, outcome, self.engine, judged=self.check)
 
     def _moved(self, job: ScenarioJob, fill: Fill) -> tuple[Bytes, Outcome]:
         """The job with its bytes, on the event engine."""
-        if self._runtime is None:
-            self._runtime = backends.ev74(self.spec, seed=self.seed, trace=self.trace or self.engine == "verify")
-        runtime, self._runtime = self._runtime, None
+        runtime, self._runtime = self._live(), None
         with (
             backends.input_buffer(runtime, job.plan) as source,
             backends.output_buffer(runtime, job.plan, job.output_prefill) as target,

@@ -13,6 +13,7 @@ from tessbed.interface.argument_values import checked_flag, checked_integer, che
 from tessbed.interface.device_argument import DEFAULT, device_of
 from tessbed.interface.device_session import ArrayRequest, DeviceSession
 from tessbed.interface.job_report import JobReport
+from tessbed.interface.kernel_arguments import argument_values, input_arrays, kernel_of, output_arrays, shaped_like
 from tessbed.kernels.operations import OPERATIONS, Operation
 from tessbed.kernels.ops.requests import AnyRequest, requests_of
 from tessbed.scenarios.format.option_values import ENGINES
@@ -217,6 +218,34 @@ class Ev74:
         return self.unpack(
             "detessdequant", tiled, shape=shape, tile=tile, axes=axes, channels=channels, out=out, **quantization
         )
+
+    def run(self, kernel: object, *inputs: np.ndarray, out: Any = None, **arguments: Any) -> Result:
+        """A kernel of one's own: `inputs` go to its input ports in order, keywords are its arguments.
+
+        `kernel` is a function decorated with `@tessbed.kernel`, or its place such as "copy.py:copy" (which runs the
+        file). `out` is what the outputs hold before, and is filled: an array, a tuple of arrays in the order of the
+        output ports, or a table by their names; without it each output has the shape that the kernel declares. Returns
+        (outputs, report): an array for one output, else a tuple or a table as `out` is, a table without it.
+
+        Raises ContractError where arrays and arguments do not fit the kernel, JobFault where it failed on the device;
+        then the device goes on. Event engine only.
+
+        >>> import numpy as np, tessbed
+        >>> @tessbed.kernel(outputs=["dst"], api=1)
+        ... def copy(w, src, dst):
+        ...     for box in w.own(dst):
+        ...         yield w.band(src[box], dst[box], same)
+        >>> def same(source, target):
+        ...     target[...] = source
+        >>> a = np.arange(4096, dtype=np.uint8).reshape(64, 64)
+        >>> out, job = tessbed.Ev74(workers=2).run(copy, a, out=np.empty_like(a))
+        >>> bool((out == a).all()), job.verified
+        (True, None)
+        """
+        asked = kernel_of(kernel)
+        outputs = output_arrays(asked, out)
+        done, job = self._session.run_kernel(asked, input_arrays(asked, inputs), outputs, argument_values(arguments))
+        return shaped_like({**done.outputs, **outputs}, done.plan.outputs, out), job
 
     def pack(
         self,

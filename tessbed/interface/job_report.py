@@ -1,11 +1,13 @@
 """Job report: what one job did on one backend, as plain values."""
 
+from hashlib import sha256
 from typing import Any
 
 import attrs
 import numpy as np
 
 from tessbed.interface.columns import arrays_of
+from tessbed.scenarios.custom.kernel_run import KernelRun
 from tessbed.scenarios.outcome import Outcome
 from tessbed.scenarios.report import complaints
 from tessbed.sim.stats import JobStats, TransferRecord
@@ -20,9 +22,10 @@ class JobReport:
     decode, load (of the kernel, on the first job of its kind), other, device, completion, in ticks that sum to
     `job_ticks`. Both are None and empty on "a65", which has no device. `ticks` is None where the job failed.
 
-    `verified` is True where an independent oracle compared every byte, False where it found a wrong one, None where it
-    was not asked or no byte moved. `complaints` says in words what is not as it should be. `trace` holds every DMA
-    transfer where it was asked for, ticks from the launch; `stats` is all that the device counted.
+    `verified` is True where an independent oracle compared every byte, False where it found a wrong one. It is None
+    where the oracle was not asked, where no byte moved, and for a kernel of one's own without a reference.
+    `complaints` says in words what is not as it should be. `trace` holds every DMA transfer where it was asked for,
+    ticks from the launch; `stats` is all that the device counted.
 
     >>> import numpy as np, tessbed
     >>> tiles, job = tessbed.Ev74("ev74-4core").tess(np.zeros((8, 8, 16), np.int8), tile=(4, 8, 16), axes="HWC")
@@ -58,6 +61,29 @@ class JobReport:
         """The trace by column, an array each: worker, seq, kind, arrival, channel, pool, grant, start, end, done."""
         names = [field.name for field in attrs.fields(TransferRecord)]
         return arrays_of([{name: getattr(record, name) for name in names} for record in self.trace])
+
+
+def kernel_report(done: KernelRun, engine: str) -> JobReport:
+    """The report of a kernel of one's own; it is judged by its own reference, where it has one."""
+    result, stats, made = done.result, done.result.stats, list(done.outputs.values())
+    return JobReport(
+        name=done.plan.name,
+        op=done.plan.name,
+        backend="ev74",
+        engine=engine,
+        ticks=result.device_ticks,
+        job_ticks=result.job_ticks,
+        parts=dict(result.parts),
+        workers=stats.workers_launched if stats else None,
+        verified=done.mismatch is None if done.judged else None,
+        ok=done.mismatch is None,
+        complaints=(str(done.mismatch),) if done.mismatch else (),
+        output_bytes=sum(array.nbytes for array in made),
+        output_sha256=sha256(b"".join(array.tobytes() for array in made)).hexdigest(),
+        trace=stats.trace if stats else (),
+        packet=result.packet,
+        stats=stats,
+    )
 
 
 def job_report(name: str, op: str, outcome: Outcome, engine: str, *, judged: bool = True) -> JobReport:

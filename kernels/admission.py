@@ -69,7 +69,7 @@ def plain_integer(value: object) -> int | None:
     """The value of any kind of integer, numpy's too, or None; a boolean is none."""
     try:
         return None if isinstance(value, bool) else index(value)  # pyright: ignore[reportArgumentType]
-    except TypeError:
+    except Exception:  # an object of the caller's can raise anything
         return None
 
 

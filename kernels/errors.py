@@ -10,7 +10,7 @@ def shown(value: object) -> str:
         return f"{'-' * (value < 0)}2**{value.bit_length() - 1} or more"
     try:
         text = " ".join(repr(value).split())
-    except ValueError:  # such an integer inside of something
+    except Exception:  # such an integer inside of something, or an object that can not be shown
         text = type(value).__name__
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
 

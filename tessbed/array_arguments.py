@@ -1,5 +1,6 @@
 """What the array functions' arguments mean: scalar types, axes and tiles, and the parameters of an operation."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from tessbed.kernels.dtypes import DType
-from tessbed.kernels.errors import ContractError, shown
+from tessbed.kernels.errors import BindingError, ContractError, shown
 from tessbed.kernels.operations import Operation, TileFormat, names_where
 from tessbed.kernels.ops.requests import requests_of
 from tessbed.kernels.tensor import ChannelStorage, MlaCBlocked, MlaTiled, entries
@@ -36,6 +37,27 @@ ADVICE = {
 }
 """What to do about an array's scalar type, and about one that is asked for."""
 ALIASES = {"bf16": "uint16", "fp32": "float32"}
+_PORTS = {True: {"inputs[0]": "x", "outputs[0]": "tiles"}, False: {"inputs[0]": "tiled", "outputs[0]": "out"}}
+"""What the functions that pack, and those that unpack, call the storage of a request."""
+_TILE = re.compile(r"[a-z]+\[0]\.layout\.tile(?:_shape\.|_)([dhwc])")
+
+
+def in_argument_names(op: Operation, error: ContractError | BindingError) -> ContractError | BindingError:
+    """The error with the caller's arguments in the place of the request's ports and parameters."""
+    return type(error)(error.code, _argument_names(op, error.where), error.text)
+
+
+def _argument_names(op: Operation, where: str) -> str:
+    if found := _TILE.fullmatch(where):
+        return f"tile, extent of {found[1].upper()}"
+    for parameter in op.parameters:
+        if where == f"params.{parameter.name}":
+            return parameter.argument
+    if not op.packs:
+        where = re.sub(r"[a-z]+\[0]\.shape", "shape", where)
+    for port, name in _PORTS[op.packs].items():
+        where = where.replace(port, name)
+    return where
 
 
 def parameters_of(op: Operation, arguments: Mapping[str, Any]) -> Any:

@@ -18,10 +18,10 @@ MACHINE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasa
 
 
 def as_array(x: object) -> np.ndarray:
-    """`x` as an array; numpy's many complaints about what is none become one."""
+    """`x` as an array; the many complaints of numpy, and of objects of the caller's, about what is none become one."""
     try:
         return np.asarray(x)
-    except (TypeError, ValueError, OverflowError, BufferError) as error:
+    except Exception as error:
         text = f"got {type(x).__name__} that numpy makes no array of ({error}), wanted an array"
         raise ContractError("not_an_array", "x", text) from error
 

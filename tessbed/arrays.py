@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from tessbed.array_arguments import in_argument_names
 from tessbed.array_requests import admitted_pack, unpack_request
 from tessbed.array_storage import aligned_bytes, empty_array, host_buffer, tile_bytes
 from tessbed.kernels.a65.executor import executor_of
+from tessbed.kernels.errors import BindingError, ContractError
 from tessbed.kernels.operations import OPERATIONS, Operation
 
 __all__ = ["casttess", "detess", "detesscast", "detessdequant", "quanttess", "tess"]
@@ -198,9 +200,12 @@ def pack(
 ) -> np.ndarray:
     """What `tess` does, for any operation that packs; `arguments` are its parameters."""
     executor = executor_of(op)
-    source, prepared = admitted_pack(op, executor.check_inference, x, tile, axes, channels, arguments)
-    output = aligned_bytes(prepared.plan.output.required_bytes)
-    executor.execute(prepared, [host_buffer(source, prepared.plan.input.required_bytes)], [output])
+    try:
+        source, prepared = admitted_pack(op, executor.check_inference, x, tile, axes, channels, arguments)
+        output = aligned_bytes(prepared.plan.output.required_bytes)
+        executor.execute(prepared, [host_buffer(source, prepared.plan.input.required_bytes)], [output])
+    except (ContractError, BindingError) as error:
+        raise in_argument_names(op, error) from None
     return output
 
 
@@ -223,9 +228,12 @@ def unpack(
     choice.
     """
     executor = executor_of(op)
-    request, target_dtype = unpack_request(op, shape, tile, axes, channels, dtype, to, out, arguments)
-    prepared = executor.check_inference(request)
-    source = tile_bytes(tiled, prepared.plan.input.required_bytes)
-    target = empty_array(prepared.plan.shape, target_dtype) if out is None else out
-    executor.execute(prepared, [source], [host_buffer(target, prepared.plan.output.required_bytes)])
+    try:
+        request, target_dtype = unpack_request(op, shape, tile, axes, channels, dtype, to, out, arguments)
+        prepared = executor.check_inference(request)
+        source = tile_bytes(tiled, prepared.plan.input.required_bytes)
+        target = empty_array(prepared.plan.shape, target_dtype) if out is None else out
+        executor.execute(prepared, [source], [host_buffer(target, prepared.plan.output.required_bytes)])
+    except (ContractError, BindingError) as error:
+        raise in_argument_names(op, error) from None
     return target

@@ -114,7 +114,7 @@ def _scale_bits(scale: object) -> int:
         raise ContractError("scale_required", where, f"got none, {wanted}: nobody can guess it")
     try:
         number = 0.0 if isinstance(scale, bool | str | bytes) else float(scale)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # an object of the caller's can raise anything
         number = 0.0
     bits = binary32.word_of(number)
     if not 0 < bits < binary32.INFINITY:

@@ -14,8 +14,10 @@ from collections.abc import Callable
 
 import attrs
 
+from tessbed.runtime.errors import SubmitError
 from tessbed.runtime.jobs.job import Job, JobResult
 from tessbed.runtime.jobs.outcome import outcome_of
+from tessbed.runtime.memory.storage_entry import kind_of
 from tessbed.runtime.runtime import Runtime
 from tessbed.runtime.scheduling import job_entry
 from tessbed.runtime.scheduling.queues import Queue
@@ -23,12 +25,16 @@ from tessbed.runtime.scheduling.queues import Queue
 
 @attrs.define(eq=False, repr=False)
 class AsyncioAdapter:
-    """The coroutines that wait on a runtime."""
+    """The coroutines that wait on a runtime. Raises SubmitError for what is none."""
 
     runtime: Runtime
     _waiting: list[asyncio.Future[None]] = attrs.field(factory=list, init=False)
     _driver: asyncio.Task[None] | None = attrs.field(default=None, init=False)
     _woken: bool = attrs.field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.runtime, Runtime):
+            raise SubmitError("type", "AsyncioAdapter", f"got {kind_of(self.runtime)}, wanted a Runtime")
 
     async def finished(self, job: Job) -> JobResult:
         """As `Runtime.wait`."""
@@ -42,8 +48,12 @@ class AsyncioAdapter:
         return job.result()
 
     async def room(self, queue: Queue) -> None:
-        """Until the queue takes another job. Raises SubmitError when it is closed or of another runtime, HangError."""
+        """Until the queue takes another job.
+
+        Raises SubmitError when it is closed or of another runtime, and on a closed runtime; HangError.
+        """
         job_entry.queue(self.runtime.identity, queue)
+        self.runtime.identity.check_open("room")
         while queue.room < 1:
             queue.check_open()
             await self._until(queue.unretired[0].on_final)

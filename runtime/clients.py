@@ -22,7 +22,10 @@ from tessbed.runtime.scheduling.queues import Queue
 
 @attrs.define(eq=False, repr=False)
 class Client:
-    """One process on `runtime`. `queue` is its own. Raises SubmitError for a queue of another runtime."""
+    """One process on `runtime`. `queue` is its own.
+
+    Raises SubmitError for a queue of another runtime, and on a closed runtime.
+    """
 
     runtime: Runtime
     queue: Queue
@@ -33,6 +36,7 @@ class Client:
         if not isinstance(self.runtime, Runtime):
             raise SubmitError("type", "Client", f"got {kind_of(self.runtime)}, wanted a Runtime")
         job_entry.queue(self.runtime.identity, self.queue)
+        self.runtime.identity.check_open("Client")
 
     def allocate(self, nbytes: int, **options: Any) -> Buffer:
         """A buffer that ends with the process, if not before. Options as of `Runtime.allocate`."""

@@ -41,6 +41,13 @@ class Identity:
         return f"runtime {self.name!r}" if self.name else f"runtime {self.number}"
 
 
+def text_name(where: str, name: Any) -> str:
+    """A name, which is text. Raises SubmitError."""
+    if not isinstance(name, str):
+        raise SubmitError("type", f"{where}, name", f"got {type(name).__name__}, wanted text")
+    return name
+
+
 def check_free(identity: Identity, index: int, device: Any) -> None:
     """Raise SubmitError where another runtime drives the device, or somebody's memory is mapped on it."""
     driver, mappings = _drivers.get(device), device.memory.mappings

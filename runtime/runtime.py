@@ -20,7 +20,7 @@ from tessbed.kernels.custom.kernel_plan import KernelPlan
 from tessbed.kernels.plan import Plan
 from tessbed.runtime.address_ranges import JobFootprint
 from tessbed.runtime.errors import SubmitError
-from tessbed.runtime.identity import Identity, check_free, drive
+from tessbed.runtime.identity import Identity, check_free, drive, text_name
 from tessbed.runtime.integers import integer, optional_number, whole_number
 from tessbed.runtime.jobs import capability, port_binding, prepared_kernel
 from tessbed.runtime.jobs.control_block import ControlPool
@@ -90,7 +90,7 @@ class Runtime:
     default_queue: Queue = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.identity = Identity(self.name)
+        self.identity = Identity(text_name("Runtime", self.name))
         _check_devices(self.identity, self.devices)
         whole_number("depth", self.depth, 1)
         memories = tuple(device.memory for device in self.devices)
@@ -137,6 +137,7 @@ class Runtime:
         Raises SubmitError for a capacity or timeout below 1, a grace below 0, and on a closed runtime.
         """
         self.identity.check_open("queue")
+        text_name("queue", name)
         if integer(capacity) is None:
             raise SubmitError("capacity", f"queue {name}", f"got a capacity of {capacity!r}, wanted an integer")
         whole_number("priority", priority, -PRIORITIES, PRIORITIES)
@@ -343,6 +344,7 @@ class Runtime:
             self.step()
 
     def __enter__(self) -> "Runtime":
+        self.identity.check_open("with")
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -350,17 +352,15 @@ class Runtime:
             text = f"a runtime was closed with {len(leaks)} buffers that still live: {'; '.join(map(str, leaks))}"
             warnings.warn(text, ResourceWarning, stacklevel=2)
 
-    def _order(self, queue: object, after: object, workers: object, timeout_ticks: object, name: object) -> Order:
+    def _order(self, queue: object, after: object, workers: object, timeout_ticks: object, name: Any) -> Order:
         """What a client asks for beside the bytes, checked. Raises SubmitError."""
         self.identity.check_open("submit")
-        if not isinstance(name, str):
-            raise SubmitError("type", "name", f"got {storage_entry.kind_of(name)}, wanted text")
         return Order(
             self.default_queue if queue is None else job_entry.queue(self.identity, queue),
             job_entry.jobs(self.identity, "after", after, self.scheduler.live),
             optional_number("workers", workers, 1, MOST_WORKERS),
             _timeout(timeout_ticks),
-            name,
+            text_name("submit", name),
         )
 
     def _skip(self, order: Order) -> Job:

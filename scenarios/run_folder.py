@@ -19,6 +19,7 @@ import platform
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path, PurePath
 from typing import Any
@@ -68,7 +69,8 @@ class RunFolder:
         jobs = []
         for job in scenario.jobs:
             if (path := job.input.path) is not None:
-                written = copies[path] = copies.get(path) or f"{INPUTS}/{_copied(path, self._output.new / INPUTS)}"
+                with self._named():
+                    written = copies[path] = copies.get(path) or f"{INPUTS}/{_copied(path, self._output.new / INPUTS)}"
                 job = attrs.evolve(job, input=InputSource(None, self._output.new / written, written))
             jobs.append(job)
         return attrs.evolve(scenario, jobs=tuple(jobs), preset=self._adopted_preset(scenario))
@@ -88,13 +90,23 @@ class RunFolder:
 
         Raises OSError; then an earlier run is as it was.
         """
-        with self:
+        with self, self._named():
             for name, content in contents(run).items():
                 target = self._output.new / name
                 target.parent.mkdir(exist_ok=True)
                 target.write_bytes(content)
             (self._output.new / RECORD).write_bytes(record(machine(seconds), self._output.new))
             self._output.swap_in(lambda folder: judge(folder, self.path))
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Name the folder in an error of the system that names no file, such as that of a full disk."""
+        try:
+            yield
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            raise OSError(error.errno, error.strerror or str(error), str(self.path)) from None
 
 
 def _copied(source: Path, folder: Path) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from tessbed.runtime.call_site import caller
 from tessbed.runtime.errors import LifetimeError, SubmitError
-from tessbed.runtime.identity import Identity
+from tessbed.runtime.identity import Identity, text_name
 from tessbed.runtime.integers import integer, whole_number
 from tessbed.runtime.memory import storage_entry
 from tessbed.runtime.memory.buffers import EXPORT, Allocation, Buffer, View
@@ -87,6 +87,9 @@ class Allocator:
         self.owner.check_open("allocate")
         _check_size(nbytes, alignment)
         whole_number("prefill", prefill, 0, 255)
+        text_name("allocate", name)
+        if not isinstance(writable, bool):
+            raise SubmitError("type", "writable", f"got {writable!r}, wanted True or False")
         if not isinstance(policy, Policy):
             raise SubmitError("type", "policy", f"got {policy!r}, wanted a member of Policy")
         place = self._heap(heap)
@@ -120,6 +123,7 @@ class Allocator:
         self.owner.check_open("adopt")
         if not isinstance(handle, Handle):
             raise SubmitError("type", "adopt", f"got {type(handle).__name__}, wanted a Handle that `export` returned")
+        text_name("adopt", name)
         handle.check_open("imported")
         allocation = handle.allocation
         if allocation.freed:
@@ -150,7 +154,8 @@ class Allocator:
 
     def add_heap(self, name: str, base: int, capacity_bytes: int) -> None:
         """One more heap. Outside the device's window it serves the CPU only. Raises SubmitError when ranges meet."""
-        new = Heap(name, base, capacity_bytes)
+        self.owner.check_open("add_heap")
+        new = Heap(text_name("add_heap", name), base, capacity_bytes)
         for heap in self.heaps.values():
             if base < heap.base + heap.capacity_bytes and heap.base < base + capacity_bytes:
                 raise SubmitError("heap_overlap", f"heap {name}", f"its addresses meet those of heap {heap.name}")

@@ -9,6 +9,7 @@ import click
 
 from tessbed.commands.options import json_option, new_command, print_result, scenario_arguments
 from tessbed.commands.packet_files import device_jobs, file_stem, job_packet, read_packet
+from tessbed.commands.types import Folder
 
 if TYPE_CHECKING:
     from tessbed.scenarios.model import ScenarioJob
@@ -25,7 +26,7 @@ Prints the paths of the packets. Addresses are zero: nothing has been bound or r
     "--output",
     metavar="DIR",
     required=True,
-    type=click.Path(path_type=Path),
+    type=Folder(),
     help="Output folder, created if missing.",
 )
 @json_option

@@ -9,7 +9,7 @@ import click
 
 from tessbed.commands.options import echo_verdict, json_option, new_command, quiet_option, say, scenario_arguments
 from tessbed.commands.streams import echo_json
-from tessbed.commands.types import OneOf
+from tessbed.commands.types import Folder, OneOf
 from tessbed.scenarios.format.option_values import ENGINES
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Exit code: 0 ok, 1 a check failed, 2 invalid input, 3 a device fault or hang, 4 
 
 @new_command("run", HELP)
 @scenario_arguments
-@click.option("-o", "--output", metavar="DIR", type=click.Path(path_type=Path), help="Write the run folder.")
+@click.option("-o", "--output", metavar="DIR", type=Folder(), help="Write the run folder.")
 @click.option(
     "--engine",
     type=OneOf(ENGINES),

@@ -37,7 +37,7 @@ def _drawable(context: click.Context, parameter: click.Parameter, path: Path | N
 plot_option = click.option(
     "--plot",
     metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path),
     callback=_drawable,
     help="Also draw a plot: .png, .svg or .pdf (needs matplotlib).",
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import click
@@ -32,6 +33,19 @@ class Number(click.ParamType):
         if number is None or not isfinite(number) or number < self.low or number > (self.high or number):
             self.fail(f"got {_quoted(value)}, wanted {self.wanted}", param, ctx)
         return number
+
+
+class Folder(click.Path):
+    """The name of a folder to write, which an empty word is not: that would be the folder that one is in."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The folder's path."""
+        if value == "":
+            self.fail('got "", wanted the name of a folder', param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class OneOf(click.Choice):

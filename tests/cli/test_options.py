@@ -25,6 +25,13 @@ def test_a_number_is_one_within_its_limits(number: Number, taken: list[str], ref
             number.convert(text, None, None)
 
 
+@pytest.mark.parametrize("command", ["run", "encode"])
+def test_an_empty_word_is_no_folder(tessbed: Tessbed, command: str) -> None:
+    """An empty word, such as a variable of the shell that is not set, does not stand for the current folder."""
+    said = tessbed(command, "chroma", "-o", "")
+    assert (said.code, said.err) == (2, '--output: got "", wanted the name of a folder\n')
+
+
 def test_a_setting_of_the_second_run_goes_over_one_of_both(tessbed: Tessbed) -> None:
     """`--set2` has the last word on RUN2, wherever it stands, and none on RUN1."""
     both, second = ("--set", "device.workers=1"), ("--set2", "device.workers=4")

@@ -85,6 +85,7 @@ def test_pictures(verb, tessbed) -> None:
         ("x.gif", "--plot: got the suffix '.gif', wanted .png, .svg, .pdf"),
         ("x", "--plot: got the suffix '', wanted .png, .svg, .pdf"),
         ("nowhere/x.png", "--plot: no such folder: nowhere"),
+        (".", "--plot: got the suffix '', wanted .png, .svg, .pdf"),
     ],
 )
 @pytest.mark.parametrize("verb", PLOTS)

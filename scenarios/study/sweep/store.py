@@ -103,6 +103,10 @@ class Store:
         for name, what in self._base.execute(master).fetchall():
             if (name, what) != ("results", "table"):
                 raise sqlite3.DatabaseError(f"it has the {what} {name!r}, which is not a table of results")
+        for pragma in ("application_id", "user_version"):
+            ((number,),) = self._base.execute(f"pragma {pragma}").fetchall()
+            if number:
+                raise sqlite3.DatabaseError(f"its {pragma} is {number}, so it is another program's")
         columns = [column for _, column, *_ in self._base.execute("pragma table_info(results)").fetchall()]
         if columns not in ([], FIRST_COLUMNS, COLUMNS):
             raise sqlite3.DatabaseError(f"its table of results has the columns {', '.join(columns)}")

@@ -63,6 +63,10 @@ def world(name: str) -> World:
     return World(runtime, source, target, target.share(), queue, runtime.submit(small_plan(), [busy[0]], [busy[1]]))
 
 
+def exported(there: World) -> Any:
+    return there.runtime.export(there.source)
+
+
 def one_node(backend: str) -> Graph:
     return Graph("one", [Node("n", small_plan(), backend, "x", "y")])
 
@@ -177,6 +181,10 @@ CLOSED: dict[str, Callable[[World], object]] = {
     "export": lambda home: home.runtime.export(home.source),
     "reset": lambda home: home.runtime.reset(),
     "register": lambda home: register(one_node("a65"), home.runtime),
+    "client": lambda home: Client(home.runtime, home.queue),
+    "with": lambda home: home.runtime.__enter__(),
+    "heap": lambda home: home.runtime.allocator.add_heap("more", 1 << 44, 4096),
+    "coroutine: room": lambda home: asyncio.run(AsyncioAdapter(home.runtime).room(home.queue)),
 }
 
 
@@ -269,6 +277,13 @@ TYPES: dict[str, tuple[Callable[[World, Any], object], tuple[Any, ...]]] = {
     "graph's output": (lambda home, it: execute("ev74", home, home.source, it), (None, 3, b"x")),
     "CPU's bytes": (lambda home, it: home.source.cpu.write(it), (b"", bytes(79), bytes(81), b"1", None, 3, "x" * 80)),
     "CPU's access": (lambda home, it: home.source.cpu.begin(it), (None, "read")),
+    "runtime's name": (lambda home, it: Runtime(make_device(), name=it), (None, 3, b"x")),
+    "queue's name": (lambda home, it: home.runtime.queue(it), (None, 3, b"x")),
+    "buffer's name": (lambda home, it: home.runtime.allocate(1, name=it), (None, 3, b"x")),
+    "import's name": (lambda home, it: home.runtime.adopt(exported(world("there")), name=it), (None, 3)),
+    "heap's name": (lambda home, it: home.runtime.allocator.add_heap(it, 1 << 44, 4096), (None, 3)),
+    "writable": (lambda home, it: home.runtime.allocate(1, writable=it), (None, "no", 1)),
+    "coroutine: runtime": (lambda home, it: AsyncioAdapter(it), (None, 3, Queue)),
     "depth": (lambda home, it: Runtime(make_device(), depth=it), (0, -1, 1.5, "1", None)),
     "devices": (lambda home, it: Runtime(it), (None, 3, [], [None], ["device"])),
 }

@@ -67,6 +67,19 @@ def test_a_failure_at_any_moment_leaves_the_old_run(tmp_path, monkeypatch, runs,
     assert at >= least
 
 
+def test_an_error_that_names_no_file_names_the_folder(tmp_path, monkeypatch, runs) -> None:
+    """A disk that is full says so of no file: the message says which folder was to be written."""
+
+    def full(*_: object) -> int:
+        raise ERRORS["disk full"]
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left") as raised:
+        RunFolder.open(tmp_path / "run").write(runs[LATER], 1)
+    assert raised.value.filename == str(tmp_path / "run")
+    assert names(tmp_path) == []
+
+
 def test_a_new_folder_that_fails_is_not_there(tmp_path, monkeypatch, runs) -> None:
     """Nor are the parents that were made for it; a folder that was there stays, empty."""
     monkeypatch.setattr(run_folder, "contents", lambda done: 1 / 0)

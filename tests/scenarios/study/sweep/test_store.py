@@ -284,7 +284,14 @@ def protected(path) -> None:
     path.chmod(0o444)
 
 
+def marked(path) -> None:
+    """A database without a table yet that another program has marked as its own."""
+    with closing(sqlite3.connect(path)) as base, base:
+        base.execute("pragma application_id = 77")
+
+
 NOT_OURS = {
+    "marked": (marked, "its application_id is 77"),
     "link": (linked, "is a symbolic link"),
     "link to nothing": (lambda path: path.symlink_to("nowhere"), "is a symbolic link"),
     "FIFO": (os.mkfifo, "is a FIFO"),

@@ -32,7 +32,7 @@ def idle_faults(faults: Sequence[Fault], struck: Sequence[Fault], stats: JobStat
 
 def _why(fault: Fault, stats: JobStats | None) -> str:
     if fault.kind not in TRANSFER_FAULTS:
-        return "the job's completion was not reached before the run ended"
+        return "the job's completion was not reached before the run ended, or another fault kept it back"
     made = Counter[int]()
     for (worker, _), digest in (stats.digests if stats else {}).items():
         made[worker] += digest.transfers

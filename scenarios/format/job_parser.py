@@ -194,7 +194,7 @@ def _on_ev74_only(values: dict[str, Any]) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _never_striking(reader: Reader, path: KeyPath, values: dict[str, Any], empty: bool, workers: int | None) -> None:
-    """Report the faults that nothing can meet: those of an empty tensor, and of workers that the job does not have."""
+    """Report the faults that nothing can meet: of an empty tensor, of workers that are not there, late by no tick."""
     if empty:
         for keys, value in _on_ev74_only(values):
             if keys[0] in ("faults", "expect"):
@@ -207,6 +207,9 @@ def _never_striking(reader: Reader, path: KeyPath, values: dict[str, Any], empty
         if kind in TRANSFER_FAULTS and workers is not None and worker >= workers:
             text = f"got {worker}, wanted at most {workers - 1}: the job has {workers} workers, numbered from 0"
             reader.report_error((*path, "faults", index, "worker"), text)
+        if kind == "late" and fault.get("ticks") == 0:
+            text = "got 0 on a late completion, wanted an integer of at least 1: how many ticks late it is"
+            _error_at_key(reader, (*where, "ticks"), text)
 
 
 def _one_layout(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """The face moves the caller's own arrays: the right bytes, in the caller's dtype, without surprises."""
 # pyright: reportArgumentType=false
 

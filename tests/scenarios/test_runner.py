@@ -133,7 +133,6 @@ IDLE = {
         "made 0 transfers",
         ("fault=worker_died",),
     ),
-    "no delay": ("[{kind='late'}]", "completion", ()),
     "no interrupt to repeat": ("[{kind='lost_interrupt'}, {kind='repeated'}]", "completion", ()),
     "nothing behind a hang": ("[{kind='stall'}, {kind='torn_record'}]", "completion", ("fault=hang",)),
     "cut off by the reset": ("[{kind='repeated'}]", "completion", ("fault=lost", "timeout_ticks=5")),
@@ -282,3 +281,16 @@ def test_empty_submits_nothing() -> None:
 def test_gaps_hold_the_prefill(prefill: int) -> None:
     """Stride gaps keep whatever byte the scenario fills the output with, and the oracle checks it."""
     assert small(f"jobs.1.output_prefill={prefill}", "jobs.1.linear.strides_bytes=[120, 24, 4]").ok
+
+
+NEVER = {
+    "a worker that is not there": ("[{kind='stall', worker=3}]", "jobs.0.workers=2", "worker: got 3, wanted at most 1"),
+    "late by no tick": ("[{kind='lost'}, {kind='late'}]", "seed=0", "ticks: got 0 on a late completion"),
+}
+
+
+@pytest.mark.parametrize(("faults", "setting", "words"), NEVER.values(), ids=NEVER.keys())
+def test_a_fault_that_never_strikes_is_refused(faults: str, setting: str, words: str) -> None:
+    """What no run can meet is an error in its place, before anything runs."""
+    with pytest.raises(ScenarioError, match=r"jobs\[0\]\.faults\[[01]\]\." + words):
+        small(f"jobs.0.faults={faults}", setting)

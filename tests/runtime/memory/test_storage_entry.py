@@ -396,11 +396,11 @@ def test_a_device_belongs_to_one_runtime() -> None:
     """A second runtime is refused with both named, whatever the first has allocated; after its close it is welcome."""
     device = make_device()
     first = Runtime(device, name="first")
+    source, target = filled(first)
     for _ in range(2):
         with pytest.raises(SubmitError, match=r"runtime 'second' wants a device that runtime 'first' drives") as caught:
             Runtime(device, name="second")
         assert caught.value.code == "device_in_use"
-        source, target = filled(first)
         assert first.run(small_plan(), [source], [target]).outcome == "ok"
     assert len(device.delivery.listeners) == 1
     with pytest.raises(SubmitError, match="the same device twice"):

@@ -52,6 +52,7 @@ def test_a_failure_at_any_moment_leaves_the_old_run(tmp_path, monkeypatch, runs,
     RunFolder.open(tmp_path / "run").write(runs[EARLIER], 1)
     RunFolder.open(tmp_path / "later").write(runs[LATER], 1)
     before, after, raised = snapshot(tmp_path / "run"), names(tmp_path / "later"), []
+    at = -1
     for at in range(400):
         with monkeypatch.context() as patched, suppress(type(error)):
             patched.setattr(os, function, failing(getattr(os, function), at, error, raised))

@@ -116,7 +116,7 @@ def test_an_interrupt_ends_a_wait_and_a_transaction(path, monkeypatch) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        mine._insert(rows())
+        mine._insert(rows())  # pyright: ignore[reportArgumentType]
     assert mine.count(["a"]) == 0
     held(path).execute("rollback")
     assert sqlite3.connect(path).execute("select count(*) from results").fetchone() == (0,)

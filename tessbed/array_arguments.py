@@ -1,7 +1,8 @@
 """What the array functions' arguments mean: scalar types, axes and tiles, and the parameters of an operation."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,15 @@ _TILE = re.compile(r"[a-z]+\[0]\.layout\.tile(?:_shape\.|_)([dhwc])")
 def in_argument_names(op: Operation, error: ContractError | BindingError) -> ContractError | BindingError:
     """The error with the caller's arguments in the place of the request's ports and parameters."""
     return type(error)(error.code, _argument_names(op, error.where), error.text)
+
+
+@contextmanager
+def argument_names(op: Operation) -> Iterator[None]:
+    """Whatever is refused inside is refused in the words of the caller's arguments."""
+    try:
+        yield
+    except (ContractError, BindingError) as error:
+        raise in_argument_names(op, error) from None
 
 
 def _argument_names(op: Operation, where: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
+from tessbed.array_arguments import argument_names
 from tessbed.array_requests import admitted_pack, unpack_request
 from tessbed.array_storage import aligned_bytes, empty_array, tile_bytes
 from tessbed.interface.argument_values import checked_flag, checked_integer, checked_name
@@ -259,7 +260,8 @@ class Ev74:
     ) -> Result:
         """Any operation that packs, by its name; `arguments` are its parameters. Returns (tiles, report)."""
         row = row_named(op, packs=True)
-        source, asked = admitted_pack(row, partial(_admitted, row), x, tile, axes, channels, arguments)
+        with argument_names(row):
+            source, asked = admitted_pack(row, partial(_admitted, row), x, tile, axes, channels, arguments)
         elements = source.view(np.dtype(f"V{source.itemsize}"))
 
         def fill(storage: np.ndarray) -> None:
@@ -289,9 +291,10 @@ class Ev74:
     ) -> Result:
         """Any operation that unpacks, by its name; `arguments` are its parameters. Returns (array, report)."""
         row = row_named(op, packs=False)
-        request, target_dtype = unpack_request(row, shape, tile, axes, channels, dtype, to, out, arguments)
-        asked = _admitted(row, request)
-        source = tile_bytes(tiled, asked.plan.input.required_bytes)
+        with argument_names(row):
+            request, target_dtype = unpack_request(row, shape, tile, axes, channels, dtype, to, out, arguments)
+            asked = _admitted(row, request)
+            source = tile_bytes(tiled, asked.plan.input.required_bytes)
 
         def fill(storage: np.ndarray) -> None:
             storage[:] = source[: storage.size]

@@ -199,6 +199,14 @@ def test_refusals(call: Callable[[], object], code: str, where: str) -> None:
     assert not any(word in str(caught.value) for word in ("layout", "params", "puts[0]"))
 
 
+def test_a_simulated_device_names_the_same_arguments() -> None:
+    """What runs on an EV74 refuses in the same words."""
+    with pytest.raises(ContractError, match=r"^tile, extent of C: got 0, wanted"):
+        tessbed.Ev74().tess(IMAGE, tile=(2, 2, 0))
+    with pytest.raises(ContractError, match=r"^scale: got 0, wanted"):
+        tessbed.Ev74().detessdequant(TILES, shape=(4, 4, 3), tile=(4, 4, 3), scale=0, zero_point=0)
+
+
 class Hostile:
     """An object whose every answer is an error of its own."""
 

@@ -7,5 +7,5 @@ from tessbed.sim.completion_record import Completion
 
 
 def refusal(fault: PacketFault) -> Completion:
-    """The completion that tells the host what is wrong: the status, and the offset of the field at fault."""
+    """The completion that reports to the host what is wrong: the status, and the offset of the field at fault."""
     return Completion(REFUSAL_BY_CODE[fault.code].status, BY_NAME[fault.field].offset)

@@ -1,4 +1,4 @@
-"""The worker loop: the one loop that the worker of every operation runs, band after band.
+"""The worker loop: the order in which the worker of any operation gathers, packs and drains, band after band.
 
 Each wait is a rule: gathers retire before their bytes are read; a slot is free before anything is packed into it; a
 drain that shares a granule with one still in flight waits for it, since the device writes whole granules. The drain of

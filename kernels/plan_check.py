@@ -155,4 +155,4 @@ def _check_storage(plan: Plan) -> None:
 def _compare(field: str, got: object, wanted: object) -> None:
     """Refuses what differs, even if only in the type of a number: a float is equal to an integer and is none."""
     if got != wanted or repr(got) != repr(wanted):
-        raise _forged(field, got, f"what the plan's geometry comes down to: {wanted!r}")
+        raise _forged(field, got, f"what the plan's geometry resolves to: {wanted!r}")

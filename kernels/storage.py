@@ -1,4 +1,4 @@
-"""Storage that a caller passes for one call, and the checks that precede the first write.
+"""The caller's storage, bound to a plan's ports for one call after every check; nothing is allocated or copied here.
 
 A view is a C-contiguous array, any object with a contiguous buffer, or a HostBuffer; None represents the storage of
 an empty tensor only. Capacity beyond the plan's required bytes is never touched, so it may belong to somebody else:

@@ -50,7 +50,7 @@ class CapabilityError(ValueError):
 
 
 class HeapExhausted(MemoryError):
-    """No hole of the heap is large enough; the text tells exhaustion from fragmentation."""
+    """No hole of the heap is large enough; the text distinguishes exhaustion from fragmentation."""
 
 
 class LifetimeError(RuntimeError):

@@ -40,8 +40,8 @@ def _device_can_reach(runtime: Runtime) -> Iterator[str]:
 def _owners_held(runtime: Runtime) -> Iterator[str]:
     """A job holds all that it took until it is final."""
     for job in runtime.scheduler.live.values():
-        if len(job.owners.held) != job.owners.taken:
-            yield f"{job}, {job.state.value}, holds {len(job.owners.held)} of its {job.owners.taken} owners"
+        if len(job.owners.held) != job.owners.acquired:
+            yield f"{job}, {job.state.value}, holds {len(job.owners.held)} of its {job.owners.acquired} owners"
 
 
 def _references_balance(runtime: Runtime) -> Iterator[str]:

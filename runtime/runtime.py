@@ -391,7 +391,7 @@ def _allocations(ports: Sequence[View]) -> tuple[Allocation, ...]:
 
 
 def _silent(stuck: Sequence[str]) -> tuple[str, ...]:
-    """Nothing waits on any device, yet the host does: it was told nothing."""
+    """Nothing waits on any device, yet the host does: it was never notified."""
     return tuple(f"lost signal: no device has anything to do, and {line}" for line in stuck)
 
 

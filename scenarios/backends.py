@@ -87,7 +87,7 @@ def ev74(
     trace: bool = False,
     faults: FaultPlan = no_faults,
 ) -> Runtime:
-    """A runtime on a fresh device. `seed` only moves data inside the moments that `data_movement` allows."""
+    """A runtime on a fresh device. `seed` only moves data inside the intervals that `data_movement` allows."""
     return Runtime(Device(spec, firmware or FirmwareImage.full(), seed=seed, trace=trace, faults=faults))
 
 

@@ -84,7 +84,7 @@ class ExactDevice:
         self.storage = SuccessiveJobs(device_heap([self.spec.memory]))
 
     def run(self, job: ScenarioJob) -> JobResult:
-        """What the event engine would tell of the job. Raises HeapExhausted, NotRepresentable."""
+        """What the event engine would report of the job. Raises HeapExhausted, NotRepresentable."""
         if job.plan.empty:
             return JobResult(job.name, 0, State.RETIRED, OK, 0, 0, None, None, b"")
         launch = self._bound(job)

@@ -2,7 +2,7 @@
 
 A fault that strikes nothing looks like resilience, so it is never part of a verdict that is "ok". The scenario's own
 checks refuse what can not strike (a worker that is not there, an empty tensor); what depends on the run, such as the
-number of transfers or the moment of a reset, is judged here, when nothing is on its way any more.
+number of transfers or the tick of a reset, is judged here, when nothing is on its way any more.
 """
 
 from collections import Counter

@@ -28,7 +28,7 @@ class Trouble:
 class Outcome:
     """One job on one backend. `mismatch` is the first wrong byte; `run` has no output any more.
 
-    `timing_only`: no byte was moved, so none was judged. `parted` is where two engines disagreed. `idle` has a
+    `timing_only`: no byte was moved, so none was judged. `disagreement` is where two engines differ. `idle` has a
     sentence for each planned fault that struck nothing.
     """
 

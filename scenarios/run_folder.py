@@ -110,7 +110,7 @@ class RunFolder:
 
 
 def _copied(source: Path, folder: Path) -> str:
-    """Copy the file into the folder; its name there tells its content."""
+    """Copy the file into the folder; its name there is derived from its content."""
     folder.mkdir(exist_ok=True)
     part, digest = folder / _PART, hashlib.sha256()
     with source.open("rb") as reading, part.open("wb") as writing:

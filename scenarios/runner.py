@@ -51,7 +51,7 @@ def run_scenario(
 ) -> ScenarioRun:
     """Run every job on its backends; `progress` hears of each before it starts. `trace` keeps every DMA transfer.
 
-    Raises BindingError, CapabilityError, MemoryError, OSError for what the caller must mend.
+    Raises BindingError, CapabilityError, MemoryError, OSError for what the caller must correct.
     """
     instead = not_exact_because(scenario) if engine != "simpy" else None
     engine = "simpy" if instead else engine

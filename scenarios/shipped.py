@@ -10,7 +10,7 @@ def catalogue() -> dict[str, Path]:
     return _files(HERE / "catalogue")
 
 
-def drills() -> dict[str, Path]:
+def failure_cases() -> dict[str, Path]:
     """The failure cases that ship with the package, likewise."""
     return _files(HERE / "verification" / "failure_cases" / "shipped")
 

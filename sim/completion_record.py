@@ -54,7 +54,7 @@ BODY, CRC = FIELDS[:-1], FIELDS[-1]
 def _check_table() -> None:
     position = 0
     for field in FIELDS:
-        assert field.offset == position, f"{field.name} stands at {field.offset}, the table has reached {position}"
+        assert field.offset == position, f"{field.name} is at {field.offset}, the table has reached {position}"
         position = field.end
     assert position == RECORD_BYTES
 

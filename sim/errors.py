@@ -61,7 +61,7 @@ class SpecError(ValueError):
 
 
 class HangError(Exception):
-    """Nothing can happen any more, yet a job waits; `waiting` tells who waits for what, since when, `causes` why."""
+    """Nothing can happen any more, yet a job waits; `waiting` lists who waits for what, since when, `causes` why."""
 
     def __init__(self, waiting: Sequence[object], causes: Sequence[str] = ()) -> None:
         super().__init__(waiting, causes)

@@ -1,4 +1,4 @@
-"""Statistics of a job: ticks, traffic, resources, workers, all counted while it ran.
+"""JobStats, the statistics of a job as values: ticks, traffic, resources, workers, transfers. Engines count them.
 
 Ticks of transfers and workers count from the launch. Nothing here depends on data movement or on wall time.
 """
@@ -78,7 +78,7 @@ class WorkerStats:
 
 @attrs.frozen
 class TransferRecord:
-    """One transfer's moments, ticks from the launch. `pool` is "read" or "write", with "@core" when per core."""
+    """One transfer's timestamps, in ticks from the launch. `pool` is "read" or "write", with "@core" when per core."""
 
     worker: int
     seq: int

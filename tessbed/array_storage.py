@@ -1,4 +1,4 @@
-"""The storage of the array functions: views read in place where that is possible, dense copies, results, tile bytes."""
+"""The storage of the array functions: allocates results and dense copies; arrays are read in place where that works."""
 
 import os
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""The tests, by room; helpers are imported as `tests.<module>`."""
+"""The tests, by package; helpers are imported as `tests.<module>`."""

@@ -17,7 +17,7 @@ import tessbed
 from tessbed.kernels import Op, a65, ev74, ops
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("firmware_models", "kernels", "runtime", "scenarios", "sim")
+PACKAGES = ("firmware_models", "kernels", "runtime", "scenarios", "sim")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 BINARY = {".bin", ".npy", ".png"}
 IMPORTED_AS = {"attr": "attrs", "tree_sitter": "tree-sitter", "tree_sitter_toml": "tree-sitter-toml", "vcd": "pyvcd"}
@@ -36,7 +36,7 @@ def own_files() -> list[Path]:
     try:
         listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
-        return [path for room in (*ROOMS, "tests", "docs") for path in (ROOT / room).rglob("*.[pm][yd]")]
+        return [path for package in (*PACKAGES, "tests", "docs") for path in (ROOT / package).rglob("*.[pm][yd]")]
     files = [ROOT / name for name in listed.split("\0") if name]
     return [path for path in files if path.is_file() and not path.is_symlink()]
 
@@ -69,23 +69,23 @@ def test_one_version_everywhere():
     assert run("-m", "tessbed", "--version").stdout == f"tessbed {tessbed.__version__}\n"
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_rooms_are_real_folders_seen_through_links(room):
-    """Each room is a folder at the top, and `tessbed.ROOM` is that same folder."""
-    assert (ROOT / room).is_dir()
-    assert not (ROOT / room).is_symlink()
-    assert os.readlink(ROOT / "tessbed" / room) == f"../{room}"
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_are_real_folders_seen_through_links(package):
+    """Each package is a folder at the top, and `tessbed.PACKAGE` is that same folder."""
+    assert (ROOT / package).is_dir()
+    assert not (ROOT / package).is_symlink()
+    assert os.readlink(ROOT / "tessbed" / package) == f"../{package}"
 
 
 @pytest.mark.parametrize("op", [op.value for op in Op])
-def test_an_operation_has_the_same_name_in_every_room(op):
-    """Each operation is an attribute of each room that knows operations, made from its row."""
-    assert {getattr(room, op).operation.name for room in (ops, a65, ev74)} == {op}
+def test_an_operation_has_the_same_name_in_every_package(op):
+    """Each operation is an attribute of each package that knows operations, made from its row."""
+    assert {getattr(package, op).operation.name for package in (ops, a65, ev74)} == {op}
 
 
 def test_every_module_says_its_one_job():
     """The first line of each module of the product is a docstring, except in empty `__init__` modules."""
-    modules = [path for room in (*ROOMS, "tessbed") for path in (ROOT / room).rglob("*.py")]
+    modules = [path for package in (*PACKAGES, "tessbed") for path in (ROOT / package).rglob("*.py")]
     silent = [path.relative_to(ROOT) for path in modules if path.stat().st_size and path.read_text()[:3] != '"""']
     assert silent == []
 
@@ -110,7 +110,7 @@ def test_every_dependency_says_why():
 
 def test_the_product_needs_what_it_imports():
     """Each package that the product imports is declared, and each declared dependency is imported."""
-    modules = [path for room in (*ROOMS, "tessbed") for path in (ROOT / room).rglob("*.py")]
+    modules = [path for package in (*PACKAGES, "tessbed") for path in (ROOT / package).rglob("*.py")]
     imported = {name.split(".")[0] for path in modules for name in imports_of(path)}
     foreign = {IMPORTED_AS.get(name, name) for name in imported - sys.stdlib_module_names - {"tessbed"}}
     extras = PROJECT["project"]["optional-dependencies"]
@@ -151,8 +151,8 @@ def packages(tmp_path_factory):
         target = clone / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())
-    for room in ROOMS:
-        (clone / "tessbed" / room).symlink_to(f"../{room}")
+    for package in PACKAGES:
+        (clone / "tessbed" / package).symlink_to(f"../{package}")
     build = "import sys; from setuptools import build_meta; getattr(build_meta, 'build_' + sys.argv[1])(sys.argv[2])"
     done = run("-c", build, "sdist", str(built), cwd=clone)
     assert done.returncode == 0, done.stdout
@@ -173,7 +173,7 @@ def test_the_wheel_holds_the_rooms_and_nothing_else(packages):
     wanted = {
         f"{'' if path.is_relative_to(ROOT / 'tessbed') else 'tessbed/'}{path.relative_to(ROOT).as_posix()}"
         for path in own_files()
-        if path.relative_to(ROOT).parts[0] in (*ROOMS, "tessbed") and path.suffix not in (".c", ".h")
+        if path.relative_to(ROOT).parts[0] in (*PACKAGES, "tessbed") and path.suffix not in (".c", ".h")
     }
     manual = f"tessbed-{tessbed.__version__}.data/data/share/man/man1/tessbed.1"
     assert held == {*wanted, manual}
@@ -215,9 +215,9 @@ def product() -> dict[str, Path]:
     """Every module of the product by its path from the root."""
     return {
         path.relative_to(ROOT).as_posix(): path
-        for room in (*ROOMS, "tessbed")
-        for path in (ROOT / room).rglob("*.py")
-        if room != "tessbed" or path.relative_to(ROOT).parts[1] not in ROOMS
+        for package in (*PACKAGES, "tessbed")
+        for path in (ROOT / package).rglob("*.py")
+        if package != "tessbed" or path.relative_to(ROOT).parts[1] not in PACKAGES
     }
 
 

@@ -60,7 +60,7 @@ def test_the_python_that_is_named_is_taken(folder: Path) -> None:
 
 
 def test_a_python_that_is_not_there_is_an_error(folder: Path) -> None:
-    """A .venv that stands is no excuse to ignore a PYTHON that can not run; it is left as it was."""
+    """An existing .venv is no excuse to ignore a PYTHON that can not run; it is left as it was."""
     code, said = made(folder, "PYTHON=/no where/python3.99")
     assert code != 0
     assert said.startswith("error: no Python of 3.11 or newer among: /no where/python3.99.\n")

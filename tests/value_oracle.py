@@ -61,7 +61,7 @@ def quantized(bits: int, scale_bits: int, zero_point: int, rounding: str) -> int
 
 @lru_cache(maxsize=4096)
 def dequantized(code: int, scale_bits: int, zero_point: int) -> int:
-    """The binary32 word that the INT8 `code` stands for: DetessDequant. Zero is positive zero."""
+    """The binary32 word that the INT8 `code` means: DetessDequant. Zero is positive zero."""
     scale = unpack(scale_bits)
     assert isinstance(scale, Fraction)
     return pack(nearest_binary32((code - zero_point) / scale))
@@ -102,7 +102,7 @@ def _lowest_exponent(magnitude: Fraction) -> int:
 
 
 def _bf16(word: int) -> Fraction:
-    """The magnitude of a BF16 word, where the word behind the largest stands for 2**128 (the limit of overflow)."""
+    """The magnitude of a BF16 word, where the word behind the largest means 2**128 (the limit of overflow)."""
     if word >= 0x7F80:
         return _power(128)
     exponent, fraction = word >> 7, word & 0x7F

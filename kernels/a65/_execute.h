@@ -346,7 +346,7 @@ typedef struct Spatial { /* one spatial class: loops over slices and tiles aroun
     Part part[2];
 } Spatial;
 
-typedef struct Place { u8 *tiled[2], *linear[2]; } Place; /* where each channel part stands */
+typedef struct Place { u8 *tiled[2], *linear[2]; } Place; /* where each channel part is */
 
 static void run_part(const Part *part, u8 *tiled, u8 *linear) {
     for (int i = 0; i < part->nests; i++)

@@ -187,7 +187,7 @@ LAYOUT = Struct("<" + "".join({1: "B", 2: "H", 4: "I", 8: "Q"}[field.width] for 
 def _check_table() -> None:
     position = 0
     for field in FIELDS:
-        assert field.offset == position, f"{field.name} stands at {field.offset}, the table has reached {position}"
+        assert field.offset == position, f"{field.name} is at {field.offset}, the table has reached {position}"
         position = field.end
     assert position == PACKET_BYTES == LAYOUT.size
     assert len(BY_NAME) == len(FIELDS)

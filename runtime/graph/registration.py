@@ -74,13 +74,13 @@ class RegisteredGraph:
     def _views(self, inputs: Ports, outputs: Ports) -> dict[str, View]:
         """The view of every tensor. Raises BindingError, LifetimeError."""
         identity = self.runtime.identity
-        given = storage_entry.named_views(identity, "inputs", inputs, self.graph.inputs)
-        taken = storage_entry.named_views(identity, "outputs", outputs, self.graph.outputs)
-        check_apart(self.graph, given, taken)
+        input_views = storage_entry.named_views(identity, "inputs", inputs, self.graph.inputs)
+        output_views = storage_entry.named_views(identity, "outputs", outputs, self.graph.outputs)
+        check_apart(self.graph, input_views, output_views)
         inner = (
             {place.tensor: self.arena.view(place.offset, place.nbytes) for place in self.places} if self.arena else {}
         )
-        return given | taken | inner
+        return input_views | output_views | inner
 
 
 def register(graph: Graph, runtime: Runtime, *, policy: Policy = Policy.UNCACHED) -> RegisteredGraph:
@@ -105,9 +105,11 @@ def register(graph: Graph, runtime: Runtime, *, policy: Policy = Policy.UNCACHED
 
 
 def _check_types(graph: object, runtime: object, policy: object) -> None:
-    for given, wanted in ((graph, Graph), (runtime, Runtime), (policy, Policy)):
-        if not isinstance(given, wanted):
-            raise SubmitError("type", "register", f"got {storage_entry.kind_of(given)}, wanted a {wanted.__name__}")
+    for input_views, wanted in ((graph, Graph), (runtime, Runtime), (policy, Policy)):
+        if not isinstance(input_views, wanted):
+            raise SubmitError(
+                "type", "register", f"got {storage_entry.kind_of(input_views)}, wanted a {wanted.__name__}"
+            )
 
 
 def _prepare(node: Node) -> PreparedJob | a65.PreparedExecution:

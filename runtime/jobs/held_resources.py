@@ -21,18 +21,18 @@ class OwnedResource(Protocol):
 
 @attrs.define(eq=False, repr=False)
 class Owners:
-    """The references of one job with their roles. `holder` names it in leak reports, `taken` counts all it took."""
+    """The references of one job with their roles. `holder` names it in leak reports, `acquired` counts all it took."""
 
     holder: str
     held: list[tuple[str, OwnedResource]] = attrs.field(factory=list, init=False)
-    taken: int = attrs.field(default=0, init=False)
+    acquired: int = attrs.field(default=0, init=False)
 
     def hold(self, role: str, things: Iterable[OwnedResource]) -> None:
         """Take one reference on each."""
         for thing in things:
             thing.hold(f"{self.holder} ({role})")
             self.held.append((role, thing))
-            self.taken += 1
+            self.acquired += 1
 
     def release(self) -> None:
         """Drop every reference, the latest first; a second call drops nothing."""

@@ -22,7 +22,7 @@ class JobResult:
 
     `outcome` is "ok", the name of a device fault, "lost", or "recovered" and "cancelled" as the states of those names.
     `job_ticks` go from submission to the host's wake, `parts` says where they went and sums to them; see
-    `ticks.job_parts`. A job without a record has no stats.
+    `job_ticks.job_parts`. A job without a record has no stats.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """A heap of device addresses: first fit, lowest address first, adjacent holes merged when freed.
 
-Addresses only: storage belongs to `allocations`. Everything is whole pages, because the device maps pages and because
+Addresses only: storage belongs to `allocator`. Everything is whole pages, because the device maps pages and because
 a write granule at the end of a buffer reaches past its last byte.
 """
 
@@ -46,7 +46,7 @@ class Heap:
         self._starts, self._ends = [self.base], [self.base + self.capacity_bytes]
 
     def report(self) -> HeapReport:
-        """The heap's account at this moment."""
+        """The heap's state now."""
         sizes = [end - start for start, end in zip(self._starts, self._ends, strict=True)]
         return HeapReport(self.capacity_bytes, sum(sizes), max(sizes, default=0), len(sizes), len(self._taken))
 

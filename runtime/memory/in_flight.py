@@ -1,9 +1,10 @@
 """In flight: which bytes of a storage unfinished jobs access, and the one rule for concurrent accesses.
 
 Every storage has one register, shared by all runtimes that map it, cached or not. A job is in it from its submission
-until it is final; at no moment between the two does anybody know how far the device is. The rule is
-`spans.conflicts`: nobody reads what a job writes, nobody writes what a job reads, and nobody writes into a unit that
-a job rewrites. A job of a device, a node of a graph on either backend, and an access of the CPU all ask it here.
+until it is final; at no tick between the two does anybody know how far the device is. The rule is
+`address_ranges.conflicts`: nobody reads what a job writes, nobody writes what a job reads, and nobody writes into a
+unit that a job rewrites. A job of a device, a node of a graph on either backend, and an access of the CPU all ask it
+here.
 
 What differs is the unit. A device without byte strobes rewrites whole write granules. A CPU moves whole lines where
 the buffer is cached and single bytes where it is not.

@@ -4,7 +4,7 @@ A queue belongs to one client. Its jobs start in the order of submission and ret
 order in which several devices complete them. Between queues the scheduler picks the smallest *deadline*: the number of
 starts at the moment of submission, less `priority * PATIENCE`. A waiting job's deadline is paused while those
 of new submissions grow with every start, so a job of the lowest priority is overtaken at most
-`(highest - its own priority) * PATIENCE` times plus once for each job that stood before it.
+`(highest - its own priority) * PATIENCE` times plus once for each job that was before it.
 """
 
 from collections import deque

@@ -1,4 +1,4 @@
-"""Job parser: from the values of one [[jobs]] table to an admitted Job; checks the combination of its keys.
+"""Job parser: from the values of one [[jobs]] table to a ScenarioJob; checks the combination of its keys.
 
 An error in one key does not hide those in others: what was reported already is replaced by something harmless, and the
 rest goes before admission all the same.

@@ -105,7 +105,8 @@ def _device_error(reader: Reader, error: SpecError) -> None:
 
 
 def firmware_choice(reader: Reader, values: dict[str, Any]) -> FirmwareChoice:
-    """What the image is to hold. Blames `holds` beside the keys that it replaces, and kernels that no operation has."""
+    """What the image is to hold. Reports `holds` beside the keys that it replaces, and kernels that no operation
+    has."""
     given = {name: names for name, names in values.items() if names is not None}
     listed = given.pop("holds", None)
     if listed is None:

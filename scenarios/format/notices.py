@@ -1,4 +1,4 @@
-"""Notices: what is legal in a scenario, and yet probably a slip."""
+"""Notices: what is legal in a scenario, and yet probably an error."""
 
 from collections.abc import Iterator
 

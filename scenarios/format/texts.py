@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError, nearest
-from tessbed.scenarios.shipped import catalogue, drills
+from tessbed.scenarios.shipped import catalogue, failure_cases
 
 STDIN = "-"
 MOST_BYTES = 1 << 28
@@ -34,7 +34,7 @@ def find(name: str) -> Path:
 
 
 def _hint(name: str, stem: str, known: dict[str, Path]) -> str:
-    if name in drills():
+    if name in failure_cases():
         return f"; it is a failure case: tessbed drill {name}"
     return nearest(stem, known) or "; `tessbed list` shows the scenarios"
 

@@ -1,6 +1,6 @@
 """TOML source: the values of a scenario text, and the line and column of every key and value in it.
 
-`tomllib` is the judge of the syntax and of the values, but it forgets where they stood. tree-sitter keeps the places.
+`tomllib` is the judge of the syntax and of the values, but it forgets where they were. tree-sitter keeps the places.
 Both read the same text; a text that tomllib refuses is never walked.
 """
 
@@ -112,7 +112,7 @@ def deep_key(text: str) -> "Spot | None":
 
 
 def depth_of(value: Any, limit: int) -> int:
-    """How many tables and lists stand one inside the other in a value; more than `limit` are not counted."""
+    """How many tables and lists are nested in a value; more than `limit` are not counted."""
     level, depth = [value], 0
     while depth <= limit:
         level = [item for one in level if isinstance(one, dict | list) for item in _items(one)]
@@ -179,7 +179,7 @@ def _walk(text: str) -> Iterator[FoundKey]:
 
 
 def _inner_bytes(line: str) -> list[int]:
-    """Where the bytes of the line stand that begin no character: the parser counts bytes, people count characters."""
+    """Where the bytes of the line are that begin no character: the parser counts bytes, people count characters."""
     return [] if line.isascii() else [at for at, byte in enumerate(line.encode()) if byte & 0xC0 == 0x80]
 
 

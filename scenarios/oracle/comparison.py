@@ -1,8 +1,8 @@
 """The independent check of bytes: what an output must hold, and the first byte that is wrong.
 
 The documents give each logical scalar one place among the tiles. Here that place is computed from the scalar's
-coordinates alone, one closed form evaluated over open meshes of indices (`oracle_places`), and the whole output is
-claimed byte by byte (`oracle_claims`). Nothing is sorted into tile classes, merged or viewed with strides, and nothing
+coordinates alone, one closed form evaluated over open meshes of indices (`places`), and the whole output is
+claimed byte by byte (`claims`). Nothing is sorted into tile classes, merged or viewed with strides, and nothing
 of the product is imported. Whether a case is admitted is not checked.
 """
 

@@ -5,7 +5,7 @@ a bug on the way leaves what was there as it was, and nothing of ours. No link i
 refused, like everything else that is no regular file, and a file whose permissions say that it must stay.
 
 `check_file` refuses before the work begins; `replacing` checks again, since the work may take hours. Folders are in
-`output_folder`.
+`folder`.
 """
 
 import errno

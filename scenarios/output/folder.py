@@ -49,7 +49,7 @@ class OutputFolder:
 
     @property
     def old(self) -> Path:
-        """Where the target's entries stand until the new ones are in place."""
+        """Where the target's entries are until the new ones are in place."""
         return self.new.with_name(f"{self.new.name}-old")
 
     def swap_in(self, judge: Judge) -> None:

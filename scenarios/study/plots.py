@@ -20,7 +20,7 @@ FORMATS: dict[str, dict[str, None]] = {".png": {}, ".svg": {"Date": None}, ".pdf
 
 
 def check_plot_file(path: Path) -> None:
-    """Raise ScenarioError for a file that can not be drawn: told before the work, and not after it."""
+    """Raise ScenarioError for a file that can not be drawn: reported before the work, and not after it."""
     if path.suffix.lower() not in FORMATS:
         raise _wrong(f"got the suffix {path.suffix!r}, wanted {', '.join(FORMATS)}")
     if problem := unusable(path):

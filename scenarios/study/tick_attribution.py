@@ -1,9 +1,9 @@
 """Tick attribution: where every tick of a makespan went, for one run; not a prediction of another.
 
 The makespan is the timeline of the core that ends last: its launch, then each of its workers. A worker's tick is
-issue, compute, or a wait for one transfer, the last to complete of those it waits for; such a wait is told by what that
-transfer was doing: queueing for a channel or a credit, being set up, queueing for the memory port, moving data, or its
-latency. These parts touch and do not overlap, so they sum to the makespan exactly.
+issue, compute, or a wait for one transfer, the last to complete of those it waits for; such a wait is named by what
+that transfer was doing: queueing for a channel or a credit, being set up, queueing for the memory port, moving data, or
+its latency. These parts touch and do not overlap, so they sum to the makespan exactly.
 """
 
 from bisect import bisect_right
@@ -47,14 +47,14 @@ class AwaitedTransfer:
         record, kind = self.record, self.record.kind
         set_up = record.grant + self.cost.s
         data = "memory port: data" if self.cost.c == self.cost.m else f"{kind} channel: data"
-        moments = (
+        intervals = (
             (record.arrival, record.grant, f"{kind} {history.lacks(record)}: queue"),
             (record.grant, set_up, f"{kind} channel: set-up"),
             (set_up, record.start, "memory port: queue"),
             (record.start, record.end, data),
             (record.end, record.done, f"{kind} latency"),
         )
-        for start, end, resource in moments:
+        for start, end, resource in intervals:
             ticks = min(end, high) - max(start, low)
             if ticks > 0:
                 yield resource, ticks
@@ -62,7 +62,8 @@ class AwaitedTransfer:
 
 @attrs.define(eq=False)
 class PoolHistory:
-    """When transfers of each pool took and gave back a credit, to tell a lack of credits from a lack of channels."""
+    """When transfers of each pool took and gave back a credit, to distinguish a lack of credits from a lack of
+    channels."""
 
     limit: int
     _taken: dict[str, list[int]] = attrs.field(factory=dict, init=False)

@@ -3,7 +3,7 @@
 Each bit is tried twice on a simulated device: with the checksum as it was, which must be refused, and with the checksum
 repaired. Then the bit must show: the packet is refused, or the job writes other bytes, or it takes another time. The
 oracle reads the changed packet as well: whatever runs must write what the packet now says. A bit of a parameter may be
-too fine for the job's input: then the oracle names a value that tells the two packets apart, and both run on that. A
+too fine for the job's input: then the oracle names a value that distinguishes the two packets, and both run on that. A
 few bits of a tile extent cut the very same storage in another way and happen to cost nothing; they count as synonyms
 only if the oracle finds every element in its old place. A bit that does nothing else, or that breaks the device, is
 unexplained.
@@ -27,7 +27,7 @@ from tessbed.scenarios import backends, inputs
 from tessbed.scenarios.backends import Bytes
 from tessbed.scenarios.model import Scenario, ScenarioJob
 from tessbed.scenarios.oracle.comparison import verify
-from tessbed.scenarios.verification.packet_case import case_of, places, telling_value
+from tessbed.scenarios.verification.packet_case import case_of, distinguishing_value, places
 from tessbed.sim.errors import HangError, HazardError
 from tessbed.sim.spec.device_spec import DeviceSpec
 
@@ -56,7 +56,8 @@ class FlipOutcome(Enum):
 
 @attrs.frozen
 class Bit:
-    """One bit: its field, its number in it, how the job ended with the old and with the repaired checksum, its fate."""
+    """One bit: its field, its number in it, how the job ended with the old and with the repaired checksum, its
+    outcome."""
 
     field: Field
     number: int
@@ -130,7 +131,7 @@ def flip_every_bit(bench: FlipBench, fields: Sequence[Field] = FIELDS) -> Iterat
 def flip_outcome(bench: FlipBench, field: Field, plain: FlipObservation, changed: FlipObservation) -> FlipOutcome:
     """What a change to `field` did to the job of `bench`, whose undamaged packet showed as `plain`.
 
-    The checksum's own bits are repaired along with everything else: for them the old checksum alone is telling.
+    The checksum's own bits are repaired along with everything else: for them only the old checksum says anything.
     """
     if field.name == "crc32":
         return FlipOutcome.REFUSED if changed == plain else FlipOutcome.UNEXPLAINED
@@ -142,15 +143,15 @@ def flip_outcome(bench: FlipBench, field: Field, plain: FlipObservation, changed
         return FlipOutcome.OUTPUT
     if changed.ticks != plain.ticks:
         return FlipOutcome.TIMING
-    if field.name in PARAMETERS and _told_apart(bench, plain.raw, changed.raw):
+    if field.name in PARAMETERS and _distinguishable(bench, plain.raw, changed.raw):
         return FlipOutcome.OUTPUT
     same = field.name in TILES and places(decode(plain.raw)) == places(decode(changed.raw))
     return FlipOutcome.SYNONYM if same else FlipOutcome.UNEXPLAINED
 
 
-def _told_apart(bench: FlipBench, plain: bytes, changed: bytes) -> bool:
-    """Whether both packets write what they say, and not the same, where the input is full of a telling value."""
-    value = telling_value(decode(plain), decode(changed))
+def _distinguishable(bench: FlipBench, plain: bytes, changed: bytes) -> bool:
+    """Whether both packets write what they say, and not the same, where the input is full of a distinguishing value."""
+    value = distinguishing_value(decode(plain), decode(changed))
     if value is None:
         return False
     other = attrs.evolve(bench, source=np.resize(np.frombuffer(value, np.uint8), len(bench.source)))
@@ -178,7 +179,7 @@ def _bench(job: ScenarioJob, scenario: Scenario) -> FlipBench:
 
 
 def by_field(bits: Sequence[Bit]) -> dict[Field, Counter[FlipOutcome]]:
-    """How many bits of each field have which fate, in packet order."""
+    """How many bits of each field have which outcome, in packet order."""
     counts = {field: Counter[FlipOutcome]() for field in FIELDS}
     for bit in bits:
         counts[bit.field][bit.outcome] += 1

@@ -56,7 +56,7 @@ def places(values: Mapping[str, int]) -> tuple[bytes, ...]:
     )
 
 
-def telling_value(values: Mapping[str, int], others: Mapping[str, int]) -> bytes | None:
+def distinguishing_value(values: Mapping[str, int], others: Mapping[str, int]) -> bytes | None:
     """An FP32 word of which two packets that differ in parameters make different values; None where none was found.
 
     Looked for around every half of an integer that the scales could bring about, from -300 to 300.

@@ -129,7 +129,7 @@ class Device:
     def reset(self) -> Event:
         """Stop everything and forget every job. The event succeeds when that is confirmed, `reset_ticks` later.
 
-        Until then the device goes on as before, so what it uses must not be let go before the confirmation.
+        Until then the device goes on as before, so what it uses must not be released before the confirmation.
         """
         confirmed = self.env.event()
         event_queue.at(self.env, self.now + self.reset_ticks, event_queue.WORKER, lambda _: self._stop(confirmed), None)

@@ -53,7 +53,7 @@ class CompletionInterrupt:
     def report(self, ending: Ending, faults: Sequence[Fault], strike: Strike) -> None:
         """The job has ended: write its record and raise the interrupt that wakes the host.
 
-        `strike` gets each fault at the moment at which it takes effect.
+        `strike` gets each fault at the tick at which it takes effect.
         """
         if lost := _all(faults, "lost"):
             _each(strike, lost)

@@ -1,4 +1,4 @@
-"""The statistics of a job, gathered from its engine, its launch and its parts."""
+"""Fills in the JobStats of a job that has ended, from its DMA engine, its launch and its workers."""
 
 import attrs
 

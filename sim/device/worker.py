@@ -1,9 +1,9 @@
-"""What the body of a firmware worker sees: its place in the grid, its scratch, and the few things it may do.
+"""WorkerContext: gather, compute, pack, drain and wait, in ticks, as the body of a firmware worker calls them.
 
-A body is a generator function of one WorkerContext and waits only by `yield from` its methods, so that each
-tick of the worker has a reason. For a band: gather in groups, wait for the slot, compute, drain; `pack` does the last
-three as one step, and then need not wait for a tick of which it knows what happens in it: the worker is ahead of the
-clock. Nothing sees that, since a request has its arrival and a computation its end.
+A body is a generator function of one WorkerContext, which has its place in the grid and its scratch. It waits only by
+`yield from` its methods, so that each tick of the worker has a reason. For a band: gather in groups, wait for the slot,
+compute, drain; `pack` does the last three as one step, and then need not wait for a tick of which it knows what happens
+in it: the worker is ahead of the clock. Nothing sees that, since a request has its arrival and a computation its end.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -136,7 +136,7 @@ class WorkerContext:
         return self._wait_for("slot", (self._slots.get(slot, -1),))
 
     def compute(self, ticks: int, action: Callable[[], None]) -> Steps:
-        """Spend `ticks` computing; `action` moves the bytes, at the moment that `data_movement` says."""
+        """Spend `ticks` computing; `action` moves the bytes, at the tick that `data_movement` says."""
         yield from self.catch_up()
         if self.staging:
             self.staging.pack(action)

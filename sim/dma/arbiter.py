@@ -1,4 +1,4 @@
-"""The arbiter: at the end of a tick it grants the requests that wait in the pools, one by one, by the rules of `dma`.
+"""The arbiter grants, at the end of a tick, the requests that wait in the pools, one by one, by the rules in `engine`.
 
 ## The rule, and what is done instead of waiting for it
 

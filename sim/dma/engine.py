@@ -1,6 +1,6 @@
 """The DMA engine: pools of channels, credits, memory ports, and arbitration at the end of the tick.
 
-Rules (docs/simulation.md tells them at length):
+Rules (docs/simulation.md states them at length):
 - A request arrives with the key (arrival, worker, sequence). Everything of one tick arrives before any grant.
 - At the end of a tick, while a pool has a request, an idle channel and a credit: of the heads of such pools, the
   one with the smallest key is granted, on the lowest idle channel.

@@ -3,7 +3,7 @@
 ## Why a batch is its reads
 
 The reads of a wait group arrive in one tick with sequences in a row, so under `fifo` nothing comes between them in
-their pool: one place in the queue stands for all, and its key is that of the next read to be granted. Nobody looks at
+their pool: one place in the queue is that of all, and its key is that of the next read to be granted. Nobody looks at
 one read by itself: the worker waits for all of them. So of each only G and C are kept. A read that faults from the
 start, moves its bytes early, is traced, or takes turns with those of other workers is an `InFlightTransfer` instead.
 
@@ -17,7 +17,7 @@ none moves, only the last C is an event.
 | waits in its pool | `dones` is empty | no |
 | partly granted | `dones` is shorter than `transfers` | at the first C still to be copied, where bytes move |
 | granted | as many `dones` as `transfers`; `causes_at` is known | at the first C still to be copied, or at the last C |
-| landed | `left` is 0 | no: `land_group` has told the worker's stream |
+| landed | `left` is 0 | no: `land_group` has informed the worker's stream |
 
 ## Invariants
 

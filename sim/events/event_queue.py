@@ -64,7 +64,7 @@ def check_version(version: str) -> None:
     wanted = ".".join(map(str, SIMPY))
     if version.split(".")[: len(SIMPY)] != wanted.split("."):
         raise EngineError(
-            f"simpy: got version {version}, wanted {wanted}: the event engine stands in SimPy's private queue, which"
+            f"simpy: got version {version}, wanted {wanted}: the event engine uses SimPy's private queue, which"
             f" another version may have changed; install one with pip install 'simpy=={wanted}.*'"
         )
 

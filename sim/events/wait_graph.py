@@ -37,7 +37,7 @@ def diagnose(waiting: Sequence[Waiting]) -> tuple[str, ...]:
 def _cycles(waiting: Sequence[Waiting], by_name: Mapping[str, Waiting]) -> Iterator[str]:
     for entry in waiting:
         path = _way_back(entry.who, by_name)
-        if path and min(path) == entry.who:  # told once, by its first name
+        if path and min(path) == entry.who:  # reported once, by its first name
             yield f"cycle: {' waits for '.join([*path, entry.who])}, since tick {max(by_name[n].since for n in path)}"
 
 

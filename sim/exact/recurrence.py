@@ -18,7 +18,7 @@ Two things are known before the clock gets there, and make it a recurrence inste
 
 1. `now` never falls: each decision's tick is at least that of the one before. A request arrives after the decision
    that made it possible, so it can not change what has been decided.
-2. A worker is in one of four states, told by `band`, `held` and `finish`:
+2. A worker is in one of four states, distinguished by `band`, `held` and `finish`:
 
    | state | `held` | goes on when |
    |---|---|---|

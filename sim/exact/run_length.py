@@ -1,6 +1,6 @@
 """Run lengths: a worker's sequence of bands as runs, where blocks of it follow each other again and again.
 
-A uniform grid of tiles repeats one band, or as many as it takes until addresses stand on their granules alike; an edge
+A uniform grid of tiles repeats one band, or as many as it takes until addresses are alike in their granules; an edge
 in each row of tiles makes a block of a row. What does not repeat stays as it is, in runs of their own.
 """
 

@@ -4,7 +4,7 @@
 
 A job is threads (`actions.py`): cores, and the halves of transfers. Each is a sequence of atomic actions, of which at
 most one is enabled at a time. An order is a choice of thread at every state until the host has read. Two orders can be
-told apart only if two actions that *conflict*, which touch a common byte where one of them writes, come in another
+distinguished only if two actions that *conflict*, which touch a common byte where one of them writes, come in another
 order. All orders that agree on the order of conflicting actions are one class, and one of them is enough: the bytes at
 the end are the same in all.
 
@@ -35,7 +35,7 @@ been explored from elsewhere: `Pruned`, and no order counts.
 
 1. `forks` is the path from the start to where the run is; `_depth` is how far the present run has followed it. A run
    repeats its choices exactly, since a job without time depends on nothing else.
-2. When a fork is dropped, everything that can be told apart below it has run, but for what sleeps in it.
+2. When a fork is dropped, everything that can be distinguished below it has run, but for what sleeps in it.
 3. Causes and conflicts are taken from what happened, not from the program: hence dynamic. It knows actions and bytes,
    not what firmware must wait for, and so is independent of the checker.
 
@@ -47,9 +47,9 @@ from collections.abc import Callable, Iterator, Sequence
 import attrs
 
 from tessbed.sim.interleavings.actions import ByteAccesses, Name, Thread, actions_conflict
-from tessbed.sim.interleavings.untimed_engine import Choose, TakenAction
+from tessbed.sim.interleavings.untimed_engine import Choose, ExecutedAction
 
-Run = Callable[[Choose], Sequence[TakenAction]]
+Run = Callable[[Choose], Sequence[ExecutedAction]]
 """Runs the job with a chooser and says what happened, in order."""
 
 
@@ -59,7 +59,7 @@ class Pruned(Exception):
 
 @attrs.define(eq=False)
 class Fork:
-    """A state of the job: who could go on, who was released, who is still to be tried; `asleep` need not be tried."""
+    """A state of the job: who could go on, who was chosen, who is still to be tried; `asleep` need not be tried."""
 
     enabled: dict[Name, ByteAccesses]
     chosen: Name
@@ -88,13 +88,13 @@ class Search:
         while self.runs < self.most:
             self._depth = 0
             try:
-                taken = self.run(self._choose)
+                executed = self.run(self._choose)
             except Pruned:
                 pass
             else:
                 self.runs += 1
-                self._swap(taken)
-                yield tuple(action.name for action in taken)
+                self._swap(executed)
+                yield tuple(action.name for action in executed)
             if not self._back():
                 self.complete = True
                 return
@@ -121,26 +121,26 @@ class Search:
             raise Pruned
         self.forks.append(Fork(enabled, awake[0], asleep, [awake[0]]))
 
-    def _swap(self, taken: Sequence[TakenAction]) -> None:
+    def _swap(self, executed: Sequence[ExecutedAction]) -> None:
         """For each two conflicting actions that nothing orders, want the later one tried before the earlier one."""
         before: list[int] = []  # of each action a set, as bits, of the actions that it follows
         latest: dict[Name, int] = {}
-        for number, action in enumerate(taken):
+        for number, action in enumerate(executed):
             follows = 0
             for cause in (*action.causes, *([latest[action.name]] if action.name in latest else [])):
                 follows |= before[cause] | 1 << cause
             for earlier in range(number - 1, -1, -1):
-                if follows >> earlier & 1 or not actions_conflict(taken[earlier].touches, action.touches):
+                if follows >> earlier & 1 or not actions_conflict(executed[earlier].touches, action.touches):
                     continue
-                self._want(earlier, number, follows, taken)
+                self._want(earlier, number, follows, executed)
                 follows |= before[earlier] | 1 << earlier
             before.append(follows)
             latest[action.name] = number
 
-    def _want(self, earlier: int, later: int, follows: int, taken: Sequence[TakenAction]) -> None:
+    def _want(self, earlier: int, later: int, follows: int, executed: Sequence[ExecutedAction]) -> None:
         """At the state before `earlier`, try whoever leads to `later`."""
         fork = self.forks[earlier]
-        leads = [taken[n].name for n in range(earlier + 1, later) if follows >> n & 1] + [taken[later].name]
+        leads = [executed[n].name for n in range(earlier + 1, later) if follows >> n & 1] + [executed[later].name]
         able = [name for name in leads if name in fork.enabled]
         for name in able[:1] or list(fork.enabled):
             if name not in fork.wanted:

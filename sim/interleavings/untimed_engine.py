@@ -38,10 +38,10 @@ from tessbed.sim.user_code.guarded_body import guarded
 from tessbed.sim.user_code.user_code import UserCode
 
 Choose = Callable[[Sequence[Thread]], int]
-"""The index of the thread whose moment comes next, among those that can go on."""
+"""The index of the thread whose action comes next, among those that can go on."""
 
 
-class TakenAction(NamedTuple):
+class ExecutedAction(NamedTuple):
     """An action that happened: whose, what it touched, and the numbers of the actions that it had to follow."""
 
     name: Name
@@ -51,14 +51,14 @@ class TakenAction(NamedTuple):
 
 @attrs.define(eq=False)
 class UntimedEngine:
-    """One job in one order. With `recording`, `taken` says what happened; it costs more than the run itself."""
+    """One job in one order. With `recording`, `executed` says what happened; it costs more than the run itself."""
 
     spec: DeviceSpec
     memory: DeviceMemory
     choose: Choose
     check: JobCheck
     recording: bool = False
-    taken: list[TakenAction] = attrs.field(factory=list, init=False)
+    executed: list[ExecutedAction] = attrs.field(factory=list, init=False)
     actions: int = attrs.field(default=0, init=False)
     transfers: int = attrs.field(default=0, init=False)
     counts: dict[str, int] = attrs.field(factory=dict, init=False)
@@ -84,7 +84,7 @@ class UntimedEngine:
         action = thread.next
         assert action is not None
         if self.recording:
-            self.taken.append(TakenAction(thread.name, action.touches, tuple(thread.causes)))
+            self.executed.append(ExecutedAction(thread.name, action.touches, tuple(thread.causes)))
         action.happen()
         thread.causes.clear()
         thread.next = next(thread.actions, None)

@@ -1,4 +1,4 @@
-"""Untimed worker: what a firmware worker's body sees where nothing has a duration; same interface as WorkerContext.
+"""Untimed worker: gather, compute, pack, drain and wait without a duration; the interface of WorkerContext.
 
 Every wait is a place where other threads may go on, and so is the start of each computation. Issuing is not: a transfer
 that has just been asked for may begin at any action afterwards anyhow.

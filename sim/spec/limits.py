@@ -1,6 +1,6 @@
 """Limits: judge device parameters, field by field and together, and collect every error.
 
-The limits of a field are in its attrs metadata (see `spec.knob`); what several fields must satisfy together
+The limits of a field are in its attrs metadata (see `device_spec.knob`); what several fields must satisfy together
 is in CROSS_CHECKS. Types are strict: true is not 1, and 16.0 is not 16.
 """
 

@@ -1,4 +1,4 @@
-"""The bench's report: one line per case, and geometric means of the families."""
+"""The bench's report: runs the cases; prints a line for each and geometric means; draws the plot of `--plot`."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path

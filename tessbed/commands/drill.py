@@ -8,11 +8,11 @@ import click
 from tessbed.commands.exits import FAILED, OK
 from tessbed.commands.options import json_option, new_command, print_result
 from tessbed.commands.streams import echo, echo_json
-from tessbed.commands.types import DRILL
+from tessbed.commands.types import FAILURE_CASE
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError, nearest
 from tessbed.scenarios.format.texts import is_text, read_text
 from tessbed.scenarios.output.text_table import aligned
-from tessbed.scenarios.shipped import drills
+from tessbed.scenarios.shipped import failure_cases
 
 HELP = """Reproduce a failure from the field and read its diagnosis. Without DRILL, list the failure cases that ship.
 
@@ -22,7 +22,7 @@ Exit code: 0 every step went as the failure case says, 1 not, 2 invalid input.""
 
 
 @new_command("drill", HELP)
-@click.argument("drill", required=False, type=DRILL)
+@click.argument("drill", required=False, type=FAILURE_CASE)
 @json_option
 def command(drill: str | None, as_json: bool) -> int:
     """The failure case's steps on stdout; returns the exit code."""
@@ -63,7 +63,7 @@ def _list(as_json: bool) -> int:
 
 def failure_entries() -> list[dict[str, str]]:
     """The failure cases that ship: name and lesson. Nothing else of them is read."""
-    texts = {name: tomllib.loads(path.read_text(encoding="utf-8")) for name, path in drills().items()}
+    texts = {name: tomllib.loads(path.read_text(encoding="utf-8")) for name, path in failure_cases().items()}
     return [{"drill": name, "about": values["about"]} for name, values in texts.items()]
 
 
@@ -73,7 +73,7 @@ def failure_table() -> list[str]:
 
 
 def _find(name: str) -> Path:
-    path, known = Path(name), drills()
+    path, known = Path(name), failure_cases()
     if is_text(name):
         return path
     if name not in known:

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from tessbed.commands import group, interrupts
-from tessbed.commands.streams import Door, OutputError, ReaderGone, doors, echo, echo_json, echo_text
+from tessbed.commands.streams import GuardedStream, OutputError, ReaderGone, echo, echo_json, echo_text, guarded_streams
 
 OK, FAILED, INVALID, FAULT, HAZARD, BUG, UNWRITTEN, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 4, 70, 74, 130, 141
 COMPLETE = "_TESSBED_COMPLETE"
@@ -55,7 +55,7 @@ OUR_BUG = "tessbed itself failed, as shown above: this is a bug in tessbed, not 
 
 def run(arguments: list[str]) -> int:
     """Run a command line; returns the exit code."""
-    with doors() as out:
+    with guarded_streams() as out:
         try:
             code = _ended(arguments)
             sys.stdout.flush()
@@ -64,7 +64,7 @@ def run(arguments: list[str]) -> int:
         return _unwritten(out, code)
 
 
-def _unwritten(out: Door | None, code: int) -> int:
+def _unwritten(out: GuardedStream | None, code: int) -> int:
     """The exit code, once it is known whether all output was written."""
     if out is None or code == INTERRUPTED:
         return code

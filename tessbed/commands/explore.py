@@ -88,7 +88,7 @@ def _replay(text: str, as_json: bool) -> int:
     from tessbed.sim.checkers.hazards import Checker
 
     case, order = token.decode_token(text)
-    bench, checker, choose = ExplorationBench(case), Checker("report"), schedules.written(order)
+    bench, checker, choose = ExplorationBench(case), Checker("report"), schedules.recorded_order(order)
     try:
         ran = bench.run(choose, checker)
         choose.check_end()
@@ -104,6 +104,6 @@ def _replay(text: str, as_json: bool) -> int:
         head = {"schema_version": report.SCHEMA_VERSION, "verdict": verdict, "job": report.case_words(case)}
         echo_json({**head, **outcome})
     else:
-        told_lines = [report.case_words(case), *ran.findings, f"order {fingerprint}: {what}"]
-        echo_verdict([*told_lines, "ok" if fine else "failed"], fine)
+        lines = [report.case_words(case), *ran.findings, f"order {fingerprint}: {what}"]
+        echo_verdict([*lines, "ok" if fine else "failed"], fine)
     return OK if fine else HAZARD

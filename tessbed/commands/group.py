@@ -68,7 +68,7 @@ class CommandGroup(click.Group):
             self.parse_args(ctx, list(args))  # answers, or names the option that there is not
         command = self.get_command(ctx, name)
         if command is None and not ctx.resilient_parsing:
-            raise click.UsageError(unknown_verb(name), ctx)
+            raise click.UsageError(unknown_command(name), ctx)
         return name if command else None, command, args[1:]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -84,7 +84,7 @@ class CommandGroup(click.Group):
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
-def unknown_verb(name: str) -> str:
+def unknown_command(name: str) -> str:
     """The message for a command that there is not."""
     near = nearest_name(name, COMMANDS)
     return f'got the command "{name}", wanted one that `tessbed --help` lists' + (

@@ -53,13 +53,13 @@ def page() -> str:
         ".SH COMMANDS",
     ]
     for name in group.COMMANDS:
-        lines += _verb(name)
+        lines += _command_lines(name)
     lines += [".SH EXIT STATUS", *_list({str(code): meaning for code, meaning in EXITS.items()})]
     lines += [".SH ENVIRONMENT", *_list(VARIABLES)]
     return "\n".join(lines) + "\n"
 
 
-def _verb(name: str) -> Iterator[str]:
+def _command_lines(name: str) -> Iterator[str]:
     found: click.Command = import_module(f"tessbed.commands.{name}").command
     options = [option for option in found.params if isinstance(option, click.Option)]
     above = click.Context(group.group, info_name=group.PROGRAM)

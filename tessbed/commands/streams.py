@@ -1,6 +1,6 @@
 """Streams: every byte that tessbed prints goes through here.
 
-While a command runs, `sys.stdout` and `sys.stderr` end in a Door. It knows what may become of a stream:
+While a command runs, `sys.stdout` and `sys.stderr` are GuardedStreams. Such a stream knows what may become of a stream:
 
     what happens                            stdout                      stderr
     closed by the caller                    what is printed is dropped  the same
@@ -35,7 +35,7 @@ class OutputError(Exception):
     """Our output can not be written."""
 
 
-class Door(io.TextIOWrapper):
+class GuardedStream(io.TextIOWrapper):
     """A standard stream as text; `lost` says why it failed; from then on it discards output.
 
     Only its errors are handled here: what is buffered and what is written is the interpreter's own affair, which no
@@ -84,18 +84,18 @@ class Door(io.TextIOWrapper):
 
 
 @contextmanager
-def doors() -> Iterator[Door | None]:
-    """Put doors in front of the standard streams; gives that of stdout. Streams without a descriptor stay."""
+def guarded_streams() -> Iterator[GuardedStream | None]:
+    """Put guards in front of the standard streams; gives that of stdout. Streams without a descriptor stay."""
     _hold_descriptors()
     before = sys.stdout, sys.stderr
-    out, err = _door(before[0], vital=True), _door(before[1], vital=False)
+    out, err = _guarded(before[0], vital=True), _guarded(before[1], vital=False)
     sys.stdout, sys.stderr = out or before[0], err or before[1]
     try:
         with _blocking(out), _blocking(err):
             yield out
-            for door in filter(None, (out, err)):
+            for guarded in filter(None, (out, err)):
                 with suppress(ReaderGone, OutputError):
-                    door.flush()
+                    guarded.flush()
     finally:
         sys.stdout, sys.stderr = before
 
@@ -109,28 +109,28 @@ def _hold_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
 
 
-def _door(stream: TextIO | None, *, vital: bool) -> Door | None:
-    """The door of a stream; that of a stream which the caller closed leads nowhere."""
+def _guarded(stream: TextIO | None, *, vital: bool) -> GuardedStream | None:
+    """The guard of a stream; output to a stream which the caller closed is discarded."""
     if stream is None:
-        return Door(os.open(os.devnull, os.O_WRONLY), vital=vital, encoding="utf-8")
+        return GuardedStream(os.open(os.devnull, os.O_WRONLY), vital=vital, encoding="utf-8")
     try:
         stream.flush()
-        return Door(stream.fileno(), vital=vital, encoding=stream.encoding)
+        return GuardedStream(stream.fileno(), vital=vital, encoding=stream.encoding)
     except (OSError, ValueError):
         return None
 
 
 @contextmanager
-def _blocking(door: Door | None) -> Iterator[None]:
+def _blocking(guarded: GuardedStream | None) -> Iterator[None]:
     """Wait for a slow reader, although whoever started us left the stream non-blocking."""
-    if door is None or os.get_blocking(door.fileno()):
+    if guarded is None or os.get_blocking(guarded.fileno()):
         yield
         return
-    os.set_blocking(door.fileno(), True)
+    os.set_blocking(guarded.fileno(), True)
     try:
         yield
     finally:
-        os.set_blocking(door.fileno(), False)
+        os.set_blocking(guarded.fileno(), False)
 
 
 def echo(*lines: str, err: bool = False, **style: Any) -> None:
@@ -163,7 +163,7 @@ def echo_file(text: str) -> None:
         _write(sys.stdout, escaped(text, keep="\n\t"))
         return
     raw = text.encode("utf-8", "surrogateescape")
-    if isinstance(sys.stdout, Door):
+    if isinstance(sys.stdout, GuardedStream):
         sys.stdout.write_bytes(raw)
     else:
         sys.stdout.flush()

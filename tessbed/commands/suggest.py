@@ -33,9 +33,9 @@ def scenarios(context: click.Context, incomplete: str) -> list[Any]:
     return [*_named(catalogue(), incomplete), *files(context, incomplete)]
 
 
-def suggested_drills(context: click.Context, incomplete: str) -> list[Any]:
+def suggested_failure_cases(context: click.Context, incomplete: str) -> list[Any]:
     """The failure cases that ship, and files."""
-    from tessbed.scenarios.shipped import drills as known
+    from tessbed.scenarios.shipped import failure_cases as known
 
     return [*_named(known(), incomplete), *files(context, incomplete)]
 

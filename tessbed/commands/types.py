@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tessbed.commands.suggest import files, key_values, packets, scenarios, suggested_drills, varied
+from tessbed.commands.suggest import files, key_values, packets, scenarios, suggested_failure_cases, varied
 from tessbed.sim.spelling import nearest_name
 
 
@@ -61,7 +61,7 @@ class OneOf(click.Choice):
         return value
 
 
-class Completed(click.ParamType):
+class CompletableText(click.ParamType):
     """Text whose values a shell completes by `suggest`."""
 
     name = "text"
@@ -83,9 +83,9 @@ def _quoted(value: Any) -> str:
     return f'"{text if len(text) <= 60 else text[:57] + "..."}"'
 
 
-SCENARIO = Completed(scenarios)
-PACKET = Completed(packets)
-SETTING = Completed(key_values)
-VARIED = Completed(varied)
-DRILL = Completed(suggested_drills)
-FILE = Completed(files)
+SCENARIO = CompletableText(scenarios)
+PACKET = CompletableText(packets)
+SETTING = CompletableText(key_values)
+VARIED = CompletableText(varied)
+FAILURE_CASE = CompletableText(suggested_failure_cases)
+FILE = CompletableText(files)

@@ -1,4 +1,4 @@
-"""The verbs that look at the machine: what `doctor` finds, what `bench` measures."""
+"""The commands that look at the machine: what `doctor` finds, what `bench` measures."""
 
 import json
 import tomllib
@@ -30,7 +30,7 @@ def test_doctor_says_why_native_rows_are_missing(monkeypatch: pytest.MonkeyPatch
     assert found["a65_rows"]["native_missing"] == "no module of that name"
 
 
-def test_doctor_tells_both_parts_in_c_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_names_both_parts_in_c_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a C compiler at install, each of the two says why it is not there, and how to get it."""
     for variable in ("TESSBED_ROWS", "TESSBED_EXACT"):
         monkeypatch.delenv(variable, raising=False)

@@ -56,13 +56,13 @@ def test_offers(
 
 @pytest.mark.parametrize("line", ["tessbed run ", "tessbed disasm ", "tessbed drill ", "tessbed sweep luma --out "])
 def test_files_are_offered(line: str, tessbed: Tessbed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a file may stand, the shell is asked to complete files, too."""
+    """Where a file may be, the shell is asked to complete files, too."""
     monkeypatch.setenv("_TESSBED_COMPLETE", "bash_complete")
     monkeypatch.setenv("COMP_WORDS", line)
     assert "file," in tessbed().out.splitlines()
 
 
-def test_bash_gets_what_stands_behind_its_last_cut(tessbed: Tessbed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bash_gets_what_follows_its_last_cut(tessbed: Tessbed, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bash cuts words at `=`, and puts what it gets behind the cut; inside quotes it cuts nothing."""
     monkeypatch.setenv("_TESSBED_COMPLETE", "bash_complete")
     monkeypatch.setenv("COMP_BREAKS", " \t\n\"'><=;|&(:")
@@ -72,7 +72,7 @@ def test_bash_gets_what_stands_behind_its_last_cut(tessbed: Tessbed, monkeypatch
     assert tessbed().out == "plain,jobs.0.backend=ev74\n"
 
 
-def test_a_scenario_that_can_not_be_read_spoils_no_completion(
+def test_a_scenario_that_can_not_be_read_breaks_no_completion(
     tessbed: Tessbed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Whatever is in the file that the line names, keys are offered and nothing is said."""
@@ -85,7 +85,7 @@ def test_a_scenario_that_can_not_be_read_spoils_no_completion(
 
 
 def test_an_unknown_shell_is_an_error(tessbed: Tessbed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both doors to the scripts name the shells that there are."""
+    """Both commands that print the scripts name the shells that there are."""
     assert "did you mean fish?" in tessbed("completion", "fisch").err
     monkeypatch.setenv("_TESSBED_COMPLETE", "tcsh_source")
     assert tessbed().code == 2
@@ -129,7 +129,7 @@ SHELLS = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], 'eval "$(tessbed completion bash)"'),
     "zsh": (["zsh", "-f", "-i"], 'autoload -U compinit; compinit -D -u; eval "$(tessbed completion zsh)"'),
 }
-TYPED = [  # what is typed, Tab at its end, and what then stands on the line, by shell
+TYPED = [  # what is typed, Tab at its end, and what is then on the line, by shell
     ("tessbed valida", {"bash": "tessbed validate ", "zsh": "tessbed validate "}),
     ("tessbed run luma --set device.wor", dict.fromkeys(SHELLS, "--set device.workers=")),
     ("tessbed run luma --set jobs.0.backend=e", dict.fromkeys(SHELLS, "--set jobs.0.backend=ev74 ")),
@@ -188,7 +188,7 @@ class Terminal:
 
 
 def plain(text: str) -> str:
-    """What stands on the line after backspaces."""
+    """What is on the line after backspaces."""
     line: list[str] = []
     for char in text:
         if char == "\b":
@@ -216,7 +216,7 @@ def test_in_fish(words: str, wanted: str, path: str, tmp_path: Path) -> None:
     assert wanted in [entry.partition("\t")[0] for entry in done.stdout.splitlines()]
 
 
-def test_the_manual_page_is_the_verbs_own(tessbed: Tessbed) -> None:
+def test_the_manual_page_is_the_commands_own(tessbed: Tessbed) -> None:
     """The page that a wheel installs is what `tessbed man` prints."""
     assert tessbed("man").out == page() == (ROOT / "docs" / "tessbed.1").read_text(encoding="utf-8")
 
@@ -233,7 +233,7 @@ def test_man_shows_the_page() -> None:
     assert "the reader of the output closed it" in done.stdout
 
 
-def test_the_page_leaves_the_verbs_as_they_are(tessbed: Tessbed) -> None:
-    """After the page is made, -h still explains a verb."""
+def test_the_page_leaves_the_commands_as_they_are(tessbed: Tessbed) -> None:
+    """After the page is made, -h still explains a command."""
     assert tessbed("man").code == 0
     assert tessbed("list", "-h").code == 0

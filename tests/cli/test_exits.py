@@ -46,7 +46,7 @@ INSIDE = {"Pruned", "OrderDiverged", "CheckFailed"}
 """Caught where they are raised: they reach nobody."""
 
 
-def errors_of_the_rooms() -> dict[str, type[Exception]]:
+def errors_of_the_packages() -> dict[str, type[Exception]]:
     """Every exception class that tessbed defines, by name."""
     found = {}
     for info in pkgutil.walk_packages(tessbed.__path__, "tessbed."):
@@ -58,8 +58,9 @@ def errors_of_the_rooms() -> dict[str, type[Exception]]:
 
 
 def test_every_error_has_a_code() -> None:
-    """The rooms raise no error of their own that ends in a traceback, and no code stands for a class that is gone."""
-    found = errors_of_the_rooms()
+    """The packages raise no error of their own that ends in a traceback, and no code is that of a class that is
+    gone."""
+    found = errors_of_the_packages()
     assert {name for name, kind in found.items() if code_of(kind.__new__(kind)) is None} == INSIDE
     assert set(CODES) <= {*found, "MemoryError", "OSError", "ClickException"}
 
@@ -99,5 +100,5 @@ FORMS = [
 
 @pytest.mark.parametrize(("arguments", "form"), FORMS, ids=[" ".join(arguments) for arguments, _ in FORMS])
 def test_the_form_of_a_command_line_that_can_not_be_read(arguments: list[str], form: str) -> None:
-    """A document is asked for by its option, wherever that stands in front of `--`."""
+    """A document is asked for by its option, wherever that is in front of `--`."""
     assert form_of(arguments) == form

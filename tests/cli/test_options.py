@@ -33,7 +33,7 @@ def test_an_empty_word_is_no_folder(tessbed: Tessbed, command: str) -> None:
 
 
 def test_a_setting_of_the_second_run_goes_over_one_of_both(tessbed: Tessbed) -> None:
-    """`--set2` has the last word on RUN2, wherever it stands, and none on RUN1."""
+    """`--set2` has the last word on RUN2, wherever it is, and none on RUN1."""
     both, second = ("--set", "device.workers=1"), ("--set2", "device.workers=4")
     ticks = [_ticks(tessbed(*COMPARE, *more)) for more in (both, ("--set", "device.workers=4"), (*second, *both))]
     assert ticks[0][0] != ticks[1][0]

@@ -1,4 +1,4 @@
-"""The packet verbs: encode, disasm, diff, verify, and the census."""
+"""The packet commands: encode, disasm, diff, verify, and bit-flip coverage."""
 
 import io
 import json
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tessbed.commands import bit_flips as verb
+from tessbed.commands import bit_flips
 from tessbed.kernels.ev74 import rules
 from tessbed.kernels.ev74.disasm import disassemble
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS
 from tests.cli.conftest import Said, Tessbed
-from tests.kernels.ev74.cases import BOUND, FOLDER, spoilt
+from tests.kernels.ev74.cases import BOUND, FOLDER, corrupted
 
 HEAD = FOLDER / "cast-head.bin"
 TEMPLATE, COPY = FOLDER / f"{BOUND[0]}.bin", FOLDER / f"{BOUND[0]}-bound.bin"
@@ -57,7 +57,7 @@ def tiny(tmp_path: Path) -> Path:
 def broken(tmp_path: Path) -> Path:
     """A packet whose tile is larger than its axis, with a right checksum."""
     path = tmp_path / "broken.bin"
-    path.write_bytes(spoilt(HEAD.read_bytes(), h_tile=81))
+    path.write_bytes(corrupted(HEAD.read_bytes(), h_tile=81))
     return path
 
 
@@ -75,7 +75,7 @@ def test_encode_writes_a_packet_and_its_listing_for_each_device_job(
 
 
 def test_encode_twice_writes_the_same(tessbed: Tessbed, tiny: Path, tmp_path: Path) -> None:
-    """The JSON document tells path, size and hash, and a second run changes nothing."""
+    """The JSON document gives path, size and hash, and a second run changes nothing."""
     first, second = (tessbed("encode", tiny, "-o", tmp_path / "packets", "--json") for _ in range(2))
     assert first == second
     (entry,) = json.loads(first.out)
@@ -93,11 +93,11 @@ EARLIER = {
     "notes in the listing": (lambda folder: (folder / "00-pair.txt").write_text("notes"), "00-pair.txt: File exists"),
     "no packet of ours": (lambda folder: (folder / "00-pair.bin").write_bytes(b"mine"), "00-pair.bin: File exists"),
     "a broken packet": (
-        lambda folder: _renew(folder, spoilt(HEAD.read_bytes(), h_tile=81)),
+        lambda folder: _renew(folder, corrupted(HEAD.read_bytes(), h_tile=81)),
         "00-pair.bin: File exists",
     ),
     "a bound packet": (
-        lambda folder: _renew(folder, spoilt(HEAD.read_bytes(), input_address=1 << 20, output_address=2 << 20)),
+        lambda folder: _renew(folder, corrupted(HEAD.read_bytes(), input_address=1 << 20, output_address=2 << 20)),
         "00-pair.bin: File exists and is no packet without addresses",
     ),
     "a link": (lambda folder: _link(folder / "00-pair.bin"), "00-pair.bin: File exists and is a symbolic link"),
@@ -213,7 +213,7 @@ def test_a_packet_comes_from_standard_input(tessbed: Tessbed, monkeypatch: pytes
     assert tessbed("verify", "-") == Said(0, "-: valid, unbound\n", "")
 
 
-def test_diff_tells_equal_from_different(tessbed: Tessbed) -> None:
+def test_diff_distinguishes_equal_from_different(tessbed: Tessbed) -> None:
     """Equal packets exit with 0 and print nothing on stdout; different ones exit with 1, one field a line."""
     assert tessbed("diff", HEAD, HEAD) == Said(0, "", "the packets are equal\n")
     assert tessbed("diff", HEAD, HEAD, "-q") == Said(0, "", "")
@@ -256,7 +256,7 @@ def test_verify_of_a_short_file(tessbed: Tessbed, tmp_path: Path) -> None:
 
 
 def test_verify_of_a_scenario_encodes_its_jobs(tessbed: Tessbed, tiny: Path) -> None:
-    """A scenario stands for the packets of its device jobs."""
+    """A scenario means the packets of its device jobs."""
     assert tessbed("verify", tiny) == Said(0, f"{tiny}, job 'pair': valid, unbound\n", "")
 
 
@@ -283,7 +283,9 @@ def test_an_unexplained_bit_fails_the_census(tessbed: Tessbed, tiny: Path, monke
     """Without the rule on fills eight bits do nothing: they are named, and the exit code is 1."""
     monkeypatch.setattr(rules, "RULES", tuple(rule for rule in rules.RULES if rule.__name__ != "_fill"))
     monkeypatch.setattr(
-        verb, "flip_every_bit", partial(verb.flip_every_bit, fields=[BY_NAME["channel_fill"], BY_NAME["flags"]])
+        bit_flips,
+        "flip_every_bit",
+        partial(bit_flips.flip_every_bit, fields=[BY_NAME["channel_fill"], BY_NAME["flags"]]),
     )
     said = tessbed("verify", tiny, "--census")
     assert said.code == 1
@@ -318,13 +320,13 @@ def test_an_error_is_one_line_and_exit_2(tessbed: Tessbed, arguments: list[objec
     assert said.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("verb", ["verify", "disasm"])
-def test_one_packet_that_is_missing_hides_no_other(tessbed: Tessbed, verb: str) -> None:
+@pytest.mark.parametrize("command", ["verify", "disasm"])
+def test_one_packet_that_is_missing_hides_no_other(tessbed: Tessbed, command: str) -> None:
     """Those that can be read are judged and shown, the missing one is reported, and the exit code is 2."""
-    said = tessbed(verb, "no/such.bin", TEMPLATE)
+    said = tessbed(command, "no/such.bin", TEMPLATE)
     assert (said.code, str(TEMPLATE) in said.out) == (2, True)
     assert said.err.startswith("no/such.bin: ")
-    document = json.loads(tessbed(verb, TEMPLATE, "no/such.bin", "--json").out)
+    document = json.loads(tessbed(command, TEMPLATE, "no/such.bin", "--json").out)
     assert [entry["packet"] for entry in document["packets"]] == [str(TEMPLATE)]
     assert [entry["file"] for entry in document["diagnostics"]] == ["no/such.bin"]
 

@@ -1,4 +1,4 @@
-"""The scenario verbs: run, list, show, validate; their words, documents and exit codes."""
+"""The scenario commands: run, list, show, validate; their words, documents and exit codes."""
 
 import json
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_exit_codes(tessbed: Tessbed, file: Path, arguments: tuple[str, ...], co
 
 @pytest.mark.quick
 def test_json(tessbed: Tessbed, file: Path) -> None:
-    """The document stands alone on stdout, and says nothing on stderr."""
+    """The document is alone on stdout, and says nothing on stderr."""
     said = tessbed("run", file, "--json", "--seed", 3)
     reported = json.loads(said.out)
     assert (said.code, said.err) == (0, "")
@@ -122,7 +122,7 @@ def test_windows_files(tessbed: Tessbed, file: Path) -> None:
 
 
 def test_validate_many(tessbed: Tessbed, file: Path) -> None:
-    """All files are judged, the sound ones named on stdout, the errors of all others told."""
+    """All files are judged, the sound ones named on stdout, the errors of all others reported."""
     wrong = file.with_name("wrong.toml")
     wrong.write_text(HEAD.replace('op = "detess"', 'op = "detes"').replace("[4, 6, 8]", "[4, 6]"))
     said = tessbed("validate", wrong, file, "luma")
@@ -142,18 +142,18 @@ def test_output_folder(tessbed: Tessbed, file: Path) -> None:
 
 
 def test_list(tessbed: Tessbed) -> None:
-    """Scenarios, devices and drills have a section each with a line for every one, and there is a document."""
-    scenarios, devices, drills = (part.splitlines() for part in tessbed("list").out.split("\n\n"))
+    """Scenarios, devices and failure cases have a section each with a line for every one, and there is a document."""
+    scenarios, devices, failure_cases = (part.splitlines() for part in tessbed("list").out.split("\n\n"))
     named = json.loads(tessbed("list", "--json").out)
     assert [line.split()[0] for line in scenarios] == ["scenario", *(entry["scenario"] for entry in named["scenarios"])]
     assert [line.split()[0] for line in devices] == ["device", *(entry["device"] for entry in named["devices"])]
-    assert [line.split()[0] for line in drills] == ["drill", *(entry["drill"] for entry in named["drills"])]
+    assert [line.split()[0] for line in failure_cases] == ["drill", *(entry["drill"] for entry in named["drills"])]
     assert "yolov8n-heads-bf16" in [entry["scenario"] for entry in named["scenarios"]]
-    assert "\n".join(drills) + "\n" == tessbed("drill").out
+    assert "\n".join(failure_cases) + "\n" == tessbed("drill").out
 
 
-def test_a_drill_is_no_scenario(tessbed: Tessbed) -> None:
-    """Whoever takes the name of a drill for a scenario's is reported which verb runs it."""
+def test_a_failure_case_is_no_scenario(tessbed: Tessbed) -> None:
+    """Whoever takes the name of a failure case for a scenario's learns which command runs it."""
     said = tessbed("run", "stale-cache")
     assert said.code == 2
     assert said.err == (
@@ -174,13 +174,13 @@ def test_show(tessbed: Tessbed, file: Path) -> None:
     assert tessbed("show", file, "--source").out == HEAD
 
 
-@pytest.mark.parametrize("verb", ["run", "list", "show", "validate"])
-def test_help(tessbed: Tessbed, verb: str) -> None:
-    """Every verb explains itself."""
-    said = tessbed(verb, "--help")
+@pytest.mark.parametrize("command", ["run", "list", "show", "validate"])
+def test_help(tessbed: Tessbed, command: str) -> None:
+    """Every command explains itself."""
+    said = tessbed(command, "--help")
     assert said.code == 0
-    assert said.out.startswith(f"Usage: tessbed {verb}")
-    assert said.out == tessbed(verb, "-h").out
+    assert said.out.startswith(f"Usage: tessbed {command}")
+    assert said.out == tessbed(command, "-h").out
 
 
 def test_sarif(tessbed: Tessbed, file: Path) -> None:
@@ -233,7 +233,7 @@ def test_diagnostics(tessbed: Tessbed, file: Path, line: tuple[str, ...], code: 
 
 
 def test_diagnostics_have_lines_and_columns(tessbed: Tessbed, file: Path) -> None:
-    """The place of an error in a file stands in fields of its own."""
+    """The place of an error in a file is in fields of its own."""
     file.write_text(HEAD.replace("[4, 6, 8]", "[4, 6"))
     (found,) = json.loads(tessbed("run", file, "--json").out)["diagnostics"]
     assert (found["file"], found["line"], found["code"]) == (str(file), 7, "syntax")

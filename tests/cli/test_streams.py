@@ -1,4 +1,4 @@
-"""Every verb on every kind of stream: what can not be written, read or shown ends as the page says."""
+"""Every command on every kind of stream: what can not be written, read or shown ends as the page says."""
 
 import contextlib
 import fcntl
@@ -20,7 +20,7 @@ from tests.kernels.ev74.cases import FOLDER
 
 PACKET, OTHER = str(FOLDER / "cast-head.bin"), str(FOLDER / "detess-2x3.bin")
 ON_DEVICE = ("--set", "jobs.0.backend=ev74")
-# verb: (arguments, where {file} is a small scenario; its exit code)
+# command: (arguments, where {file} is a small scenario; its exit code)
 LINES: dict[str, tuple[tuple[str, ...], int]] = {
     "run": (("{file}",), 0),
     "list": ((), 0),
@@ -71,17 +71,17 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
         yield run
 
 
-def test_every_verb_has_a_line() -> None:
-    """The table below knows all verbs."""
+def test_every_command_has_a_line() -> None:
+    """The table below knows all commands."""
     assert list(LINES) == list(COMMANDS)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("verb", LINES)
-def test_a_verb_on_every_kind_of_stream(verb: str, fork: Fork) -> None:
+@pytest.mark.parametrize("command", LINES)
+def test_a_command_on_every_kind_of_stream(command: str, fork: Fork) -> None:
     """Written, unread, full, closed; each on stdout and on stderr: the exit code of the page, and no traceback."""
-    arguments, code = LINES[verb]
-    line = (verb, *arguments)
+    arguments, code = LINES[command]
+    line = (command, *arguments)
     usual = fork(*line)
     assert (usual["code"], bool(usual["out"])) == (code, True)
     gone = fork(*line, out="gone")
@@ -97,27 +97,27 @@ def test_a_verb_on_every_kind_of_stream(verb: str, fork: Fork) -> None:
     assert fork(*line, out="closed", err="closed")["code"] == code
 
 
-@pytest.mark.parametrize("verb", LINES)
-def test_a_verb_on_a_terminal(verb: str, fork: Fork) -> None:
-    """On a terminal of another encoding a verb ends as it does elsewhere."""
-    arguments, code = LINES[verb]
+@pytest.mark.parametrize("command", LINES)
+def test_a_command_on_a_terminal(command: str, fork: Fork) -> None:
+    """On a terminal of another encoding a command ends as it does elsewhere."""
+    arguments, code = LINES[command]
     for encoding in ("latin-1", "ascii", "utf-8"):
-        shown = fork(verb, *arguments, out="tty", err="tty", encoding=encoding)
+        shown = fork(command, *arguments, out="tty", err="tty", encoding=encoding)
         assert (shown["code"], bool(shown["out"])) == (code, True)
         assert "Traceback" not in shown["out"] + shown["err"]
 
 
-@pytest.mark.parametrize("verb", LINES)
-def test_an_error_on_streams_that_fail(verb: str, fork: Fork) -> None:
+@pytest.mark.parametrize("command", LINES)
+def test_an_error_on_streams_that_fail(command: str, fork: Fork) -> None:
     """A usage error is exit 2 though stderr can not be written, and one line where it can; with --json a document."""
-    assert fork(verb, "--nope", err="full")["code"] == 2
-    assert fork(verb, "--nope", err="closed")["code"] == 2
-    reported = fork(verb, "--nope", "--json", encoding="ascii")
+    assert fork(command, "--nope", err="full")["code"] == 2
+    assert fork(command, "--nope", err="closed")["code"] == 2
+    reported = fork(command, "--nope", "--json", encoding="ascii")
     assert (reported["code"], reported["err"].count("\n")) == (2, 1)
-    assert reported["err"].startswith(f"tessbed {verb}: got the option --nope, wanted ")
+    assert reported["err"].startswith(f"tessbed {command}: got the option --nope, wanted ")
     assert json.loads(reported["out"])["diagnostics"][0]["code"] == "usage"
-    assert fork(verb, "--help", out="gone")["code"] == 141
-    assert fork(verb, "--help", out="full")["code"] == 74
+    assert fork(command, "--help", out="gone")["code"] == 141
+    assert fork(command, "--help", out="full")["code"] == 74
 
 
 @pytest.mark.parametrize("line", [(), ("--help",), ("--version",), ("-V",), ("help", "run")], ids=" ".join)
@@ -130,29 +130,29 @@ def test_the_answers_of_the_group_itself(line: tuple[str, ...], fork: Fork) -> N
 
 
 NASTY = ("caf\xe9", "a\x1b]0;owned\x07b", "turn\xe2\x80\xaearound", "two\nlines")
-TAKES_FILES = [verb for verb, (arguments, _) in LINES.items() if "{file}" in arguments or PACKET in arguments]
+TAKES_FILES = [command for command, (arguments, _) in LINES.items() if "{file}" in arguments or PACKET in arguments]
 
 
 @pytest.mark.parametrize("name", NASTY, ids=ascii)
-@pytest.mark.parametrize("verb", [*TAKES_FILES, "drill"])
-def test_a_name_that_plays_tricks(verb: str, name: str, fork: Fork, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [*TAKES_FILES, "drill"])
+def test_a_name_that_plays_tricks(command: str, name: str, fork: Fork, tmp_path: Path) -> None:
     """A file of any name is taken, and one that is missing reported; no raw byte of its name reaches a person."""
-    arguments, code = LINES[verb]
+    arguments, code = LINES[command]
     path = os.fsencode(tmp_path) + b"/" + name.encode("latin-1") + (b".bin" if PACKET in arguments else b".toml")
     Path(os.fsdecode(path)).write_bytes(Path(PACKET).read_bytes() if PACKET in arguments else HEAD.encode())
     word = path.decode("latin-1")
     there = tuple(word if argument in ("{file}", PACKET) else argument for argument in arguments)
-    if verb != "drill":
-        said = fork(verb, *there)
+    if command != "drill":
+        said = fork(command, *there)
         assert said["code"] == code
         assert_harmless(said["out"] + said["err"])
-    missing = fork(verb, *(argument.replace(".", "-no.") if argument == word else argument for argument in there))
-    if verb == "drill":
+    missing = fork(command, *(argument.replace(".", "-no.") if argument == word else argument for argument in there))
+    if command == "drill":
         missing = fork("drill", word + "-no")
     assert missing["code"] == 2
     assert_harmless(missing["out"] + missing["err"])
     assert missing["err"].count("\n") <= 2
-    document = fork(verb, "--json", *(a.replace(".", "-no.") if a == word else a for a in there))
+    document = fork(command, "--json", *(a.replace(".", "-no.") if a == word else a for a in there))
     assert document["out"].isascii()
     assert "\\ud" not in document["out"]
 
@@ -244,9 +244,9 @@ def test_an_early_interrupt(name: str) -> None:
 
 INTERRUPTED_LINES = """
 import signal
-from tessbed.commands.streams import doors, echo
+from tessbed.commands.streams import echo, guarded_streams
 signal.signal(signal.SIGALRM, signal.default_int_handler)
-with doors():
+with guarded_streams():
     for number in range(1000):
         try:
             signal.setitimer(signal.ITIMER_REAL, 1e-6 * (number % 100 + 1))

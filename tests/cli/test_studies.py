@@ -1,4 +1,4 @@
-"""The study verbs at a terminal: what they say beside their result, and the pictures that they draw."""
+"""The study commands at a terminal: what they say beside their result, and the pictures that they draw."""
 
 import csv
 import json
@@ -16,7 +16,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 SWEPT = ("--vary", "device.workers=1,2", "--executor", "here", "--db", "results")
 SOUGHT = ("--over", "device.workers=1,2", "--db", "results")
-VERBS = {"explain": (), "bound": (), "advise": ("--max-workers", 2), "whatif": (), "sweep": SWEPT, "search": SOUGHT}
+COMMANDS = {"explain": (), "bound": (), "advise": ("--max-workers", 2), "whatif": (), "sweep": SWEPT, "search": SOUGHT}
 ONE_CORE = ("--set", "jobs.*.backend=ev74", "--set", "device.cores=1")
 TIMED = ("--set", "jobs.*.timeout_ticks=9_000_000")
 INSTEAD = "job compact has a timeout, which only the event engine models"
@@ -27,11 +27,11 @@ def _folder(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_another_engine_is_told(verb) -> None:
+@pytest.mark.parametrize("command", COMMANDS)
+def test_another_engine_is_reported(command) -> None:
     """Where simpy runs in place of exact, stderr says so in a sentence, and the document has the same reason."""
     for more, engine, instead in ((TIMED, "simpy", INSTEAD), ((), "exact", None)):
-        said = _apart(verb, "documents-2x17", *ONE_CORE, *more, *VERBS[verb], "--json")
+        said = _apart(command, "documents-2x17", *ONE_CORE, *more, *COMMANDS[command], "--json")
         reported = json.loads(said.stdout)
         assert (reported["engine"], reported["instead"]) == (engine, instead)
         assert (f"engine simpy, not exact: {INSTEAD}\n" in said.stderr) == (engine == "simpy")
@@ -44,7 +44,7 @@ def _apart(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, check=True)
 
 
-# verb: (its arguments, words that its picture must show)
+# command: (its arguments, words that its picture must show)
 PLOTS = {
     "explain": (
         ("yolov8n-heads-bf16",),
@@ -60,13 +60,13 @@ PLOTS = {
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("verb", PLOTS)
-def test_pictures(verb, tessbed) -> None:
+@pytest.mark.parametrize("command", PLOTS)
+def test_pictures(command, tessbed) -> None:
     """PNG, SVG and PDF are written; a PNG is no blank, an SVG has its labels as text, both come out the same again."""
     image = pytest.importorskip("matplotlib.image")
-    arguments, words = PLOTS[verb]
+    arguments, words = PLOTS[command]
     for name in ("one.png", "two.png", "one.svg", "two.svg", "one.pdf"):
-        assert tessbed(verb, *arguments, "--plot", name, "-q").code == 0
+        assert tessbed(command, *arguments, "--plot", name, "-q").code == 0
     for suffix in ("png", "svg"):
         assert Path(f"one.{suffix}").read_bytes() == Path(f"two.{suffix}").read_bytes()
     assert Path("one.pdf").read_bytes().startswith(b"%PDF")
@@ -88,10 +88,10 @@ def test_pictures(verb, tessbed) -> None:
         (".", "--plot: got the suffix '', wanted .png, .svg, .pdf"),
     ],
 )
-@pytest.mark.parametrize("verb", PLOTS)
-def test_a_picture_that_can_not_be_is_refused_before_the_work(verb, name, words, tessbed) -> None:
+@pytest.mark.parametrize("command", PLOTS)
+def test_a_picture_that_can_not_be_is_refused_before_the_work(command, name, words, tessbed) -> None:
     """Exit 2 and one line; nothing is simulated."""
-    said = tessbed(verb, *PLOTS[verb][0], "--plot", name)
+    said = tessbed(command, *PLOTS[command][0], "--plot", name)
     assert (said.code, said.out, said.err) == (2, "", f"{words}\n")
     assert not Path("results").exists()
 
@@ -169,7 +169,7 @@ RECORDS = {
 
 @pytest.mark.parametrize(("text", "words"), RECORDS.values(), ids=RECORDS)
 def test_a_folder_with_another_record(text, words, tessbed) -> None:
-    """Compare works its scenario out again, and says what the record tells otherwise, or that it tells nothing."""
+    """Compare works its scenario out again, and says what the record says otherwise, or that it says nothing."""
     assert tessbed("run", "documents-2x17", "--engine", "exact", "-o", "made", "-q").code == 0
     assert tessbed("compare", "made", "documents-2x17").err == ""
     Path("made/stats.json").write_text(text)
@@ -179,11 +179,11 @@ def test_a_folder_with_another_record(text, words, tessbed) -> None:
     assert words in said.err
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_form_of_the_engine_that_is_not_there_is_one_error(verb, tessbed, monkeypatch) -> None:
-    """Told once, before anything is timed, and not point by point."""
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_form_of_the_engine_that_is_not_there_is_one_error(command, tessbed, monkeypatch) -> None:
+    """Reported once, before anything is timed, and not point by point."""
     monkeypatch.setenv("TESSBED_EXACT", "fortran")
-    said = tessbed(verb, "documents-2x17", "--set", "jobs.*.backend=ev74", *VERBS[verb])
+    said = tessbed(command, "documents-2x17", "--set", "jobs.*.backend=ev74", *COMMANDS[command])
     assert said.code == 2
     assert said.err.splitlines()[-1].startswith("TESSBED_EXACT: got 'fortran'")
     assert said.out == ""

@@ -20,7 +20,7 @@ HEAVY = (
 
 @pytest.mark.parametrize("argument", ["--version", "--help"])
 def test_imports(argument: str) -> None:
-    """Neither loads numpy, simpy or any room of the product."""
+    """Neither loads numpy, simpy or any package of the product."""
     code = (
         "import sys\n"
         "from tessbed.cli import main\n"

@@ -37,8 +37,8 @@ def run_a65(request: AnyRequest, source: bytes, prefill: int) -> bytes:
     input_buffer[1][:], taken[1][:] = np.frombuffer(source, np.uint8), prefill
     input_buffer[1].flags.writeable = False
     backend.execute(backend.prepare(plan), [input_buffer[1]], [taken[1]])
-    assert_guards_stand(input_buffer[0])
-    assert_guards_stand(taken[0])
+    assert_guards_intact(input_buffer[0])
+    assert_guards_intact(taken[0])
     assert input_buffer[1].tobytes() == source
     return taken[1].tobytes()
 
@@ -51,7 +51,7 @@ def guarded(count: int) -> tuple[np.ndarray, np.ndarray]:
     return storage, storage[GUARD_BYTES : GUARD_BYTES + count]
 
 
-def assert_guards_stand(storage: np.ndarray) -> None:
+def assert_guards_intact(storage: np.ndarray) -> None:
     """Nothing was written on either side of the view."""
     assert (storage[:GUARD_BYTES] == GUARD).all()
     assert (storage[-GUARD_BYTES:] == GUARD).all()

@@ -31,8 +31,8 @@ PAGES = tuple(
 )
 BLOCK = re.compile(r"^```(python|console|text|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-# Commands that set something up first: here they stand for what remains when all is set up.
-STANDS_FOR = {"make demo": "tessbed run yolov8n-heads-bf16"}
+# Commands that set something up first: here they are equivalent to what remains when all is set up.
+EQUIVALENT = {"make demo": "tessbed run yolov8n-heads-bf16"}
 
 
 def refreshed(path: Path) -> str:
@@ -78,7 +78,7 @@ class Page:
 def _answered(command: str) -> str:
     """The command behind its prompt, and what it prints, on both streams."""
     python = shlex.quote(sys.executable)
-    shell = f'tessbed() {{ {python} -m tessbed "$@"; }}; {STANDS_FOR.get(command, command)}'
+    shell = f'tessbed() {{ {python} -m tessbed "$@"; }}; {EQUIVALENT.get(command, command)}'
     environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
     done = subprocess.run(
         ["/bin/sh", "-c", shell], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tessbed.commands.group import COMMANDS
-from tests.docs.quoted import PAGES, ROOT, STANDS_FOR, refreshed
+from tests.docs.quoted import EQUIVALENT, PAGES, ROOT, refreshed
 
 LINK = re.compile(r"\]\(([^)#\s]+)?(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -19,13 +19,13 @@ def test_quoted_output_is_what_the_examples_print(path):
     assert refreshed(path) == path.read_text()
 
 
-@pytest.mark.parametrize("command", STANDS_FOR)
-def test_a_command_that_sets_up_first_ends_in_what_stands_for_it(command):
+@pytest.mark.parametrize("command", EQUIVALENT)
+def test_a_command_that_sets_up_first_ends_in_its_equivalent(command):
     """The Makefile's target runs the very command whose output the page quotes for it."""
     makefile = (ROOT / "Makefile").read_text()
     recipe = re.search(rf"^{command.removeprefix('make ')}:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
     assert recipe
-    assert recipe[1].split() == ["@$(PY)", "-m", *STANDS_FOR[command].split()]
+    assert recipe[1].split() == ["@$(PY)", "-m", *EQUIVALENT[command].split()]
 
 
 @pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
@@ -45,13 +45,15 @@ def test_every_page_is_listed(index):
     assert {path.name for path in page.parent.glob("*.md")} - listed == {page.name}
 
 
-def test_every_verb_is_listed_with_a_page_that_speaks_of_it():
-    """The index leads from each verb of the command line to a page, and that page says its name."""
+def test_every_command_is_listed_with_a_page_that_speaks_of_it():
+    """The index leads from each command of the command line to a page, and that page says its name."""
     rows = re.findall(r"^\| (`[a-z`, ]+`) \| (.*) \|$", (ROOT / "docs/index.md").read_text(), re.MULTILINE)
-    pages = {verb: LINK.findall(cell) for verbs, cell in rows for verb in re.findall(r"\w+", verbs)}
+    pages = {command: LINK.findall(cell) for commands, cell in rows for command in re.findall(r"\w+", commands)}
     assert sorted(pages) == sorted(COMMANDS)
-    texts = {verb: [(ROOT / "docs" / target).read_text() for target, _ in links] for verb, links in pages.items()}
-    assert [verb for verb in COMMANDS if not any(re.search(rf"tessbed {verb}\b", text) for text in texts[verb])] == []
+    texts = {command: [(ROOT / "docs" / target).read_text() for target, _ in links] for command, links in pages.items()}
+    assert [
+        command for command in COMMANDS if not any(re.search(rf"tessbed {command}\b", text) for text in texts[command])
+    ] == []
 
 
 def test_the_diff_of_a_new_operation_names_every_table():

@@ -31,7 +31,7 @@ def granules(address: int, extents: list[int], strides: list[int], run: int, gra
 
 
 def test_meets_never_misses_a_shared_granule() -> None:
-    """`Footprint.meets` is conservative: it may fear a shared granule, it never overlooks one."""
+    """`DrainFootprint.meets` is conservative: it may fear a shared granule, it never overlooks one."""
     apart = together = 0
     for index in range(6000):
         random = Random(f"meets/{index}")

@@ -1,4 +1,4 @@
-"""Where tiles and scalars stand, against a walk that visits one after the other."""
+"""Where tiles and scalars are, against a walk that visits one after the other."""
 
 from itertools import product
 from math import prod
@@ -31,7 +31,7 @@ def literal_tiles(geometry: Geometry):
             offset += -(-prod(counts[1:]) * channels * width // 16) * 16
 
 
-def test_tiles_stand_where_a_walk_finds_them() -> None:
+def test_tiles_are_where_a_walk_finds_them() -> None:
     """Tile number, place, extents and offset agree with a literal walk, on every layout and rank."""
     for geometry in random_geometries(150, seed=31):
         if 0 in geometry.shape:

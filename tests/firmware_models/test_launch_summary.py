@@ -45,7 +45,7 @@ def likes(monkeypatch):
 
 
 def packet_geometry(asked: Asked, rng: random.Random) -> PacketGeometry:
-    """The geometry on the device, both buffers anywhere that scalars may stand."""
+    """The geometry on the device, both buffers anywhere that scalars may be."""
     plan = plan_of(request_of(asked))
     source, target = (base + 16 * rng.randrange(512) for base in (1 << 20, 1 << 24))
     return PacketGeometry.of(decode(encode_plan(plan, plan.op).bind(source, target).raw))
@@ -119,7 +119,7 @@ def test_sites_with_equal_keys_make_equal_bands() -> None:
     assert several > 10_000
 
 
-def test_moulds_make_what_each_site_would_make(likes, monkeypatch) -> None:
+def test_templates_make_what_each_work_item_would_make(likes, monkeypatch) -> None:
     """Whole bands, down to each packing step and its slot, whether they are made anew or after an equal work item's."""
     copied = 0
 

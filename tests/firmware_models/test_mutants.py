@@ -22,7 +22,7 @@ GRANULES = (16, 32, 64, 128)
 
 
 def at_random(seed: int) -> Any:
-    """Any strand that can go on goes on; every other seed, one that is drawn last stays behind as long as it can."""
+    """Any thread that can go on goes on; every other seed, one that is drawn last stays behind as long as it can."""
     random = Random(seed)
     ranks: dict[Any, float] = {}
 
@@ -34,7 +34,7 @@ def at_random(seed: int) -> Any:
     return choose
 
 
-def spoiling_order(rig: Rig, geometry: Geometry) -> int | None:
+def corrupting_order(rig: Rig, geometry: Geometry) -> int | None:
     """The first seeded order that leaves a wrong byte."""
     wanted = expected_output(geometry, source_of(geometry))
     for seed in range(ORDERS):
@@ -57,10 +57,10 @@ def test_the_checker_catches_it(mutant: Mutant) -> None:
 
 
 @pytest.mark.parametrize("mutant", [m for m in MUTANTS if m.corrupts], ids=lambda mutant: mutant.name)
-def test_some_order_spoils_bytes(mutant: Mutant) -> None:
+def test_some_order_corrupts_bytes(mutant: Mutant) -> None:
     """The finding is no formality: among seeded legal orders there is one that leaves wrong bytes."""
     with mutant.applied():
-        assert spoiling_order(build(mutant.geometry, mutant.changes), mutant.geometry) is not None
+        assert corrupting_order(build(mutant.geometry, mutant.changes), mutant.geometry) is not None
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -69,19 +69,19 @@ def test_without_the_bug_nothing_is_wrong(mutant: Mutant) -> None:
     assert launch(mutant.geometry, mutant.changes).output == expected_output(
         mutant.geometry, source_of(mutant.geometry)
     )
-    assert spoiling_order(build(mutant.geometry, mutant.changes), mutant.geometry) is None
+    assert corrupting_order(build(mutant.geometry, mutant.changes), mutant.geometry) is None
 
 
 @pytest.mark.parametrize("granule", GRANULES)
 @pytest.mark.parametrize("mutant", [m for m in MUTANTS if m.corrupts and not m.always], ids=lambda mutant: mutant.name)
-def test_unsafe_exactly_if_an_order_spoils(mutant: Mutant, granule: int) -> None:
+def test_unsafe_exactly_if_an_order_corrupts(mutant: Mutant, granule: int) -> None:
     """At every granule size: the checker accuses the job if, and only if, seeded orders corrupt a byte of it."""
     changes = {**mutant.changes, "write_granule_bytes": granule}
     with mutant.applied():
         rig, checker = build(mutant.geometry, changes), Checker("report")
         rig.in_order(at_random(1), checker)
-        spoilt = spoiling_order(rig, mutant.geometry) is not None
-    assert bool(checker.findings) == spoilt
+        corrupted = corrupting_order(rig, mutant.geometry) is not None
+    assert bool(checker.findings) == corrupted
 
 
 def test_unchained_segments_race() -> None:

@@ -1,6 +1,6 @@
 """The firmware trusts nothing: what it refuses, it refuses by itself, before a byte moves, and says why in the record.
 
-The packets here are submitted as they are: no check of the runtime stands before the device.
+The packets here are submitted as they are: no check of the runtime comes before the device.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from tessbed.scenarios.oracle.comparison import golden_bytes, verify
 from tessbed.scenarios.verification.packet_case import case_of
 from tessbed.sim import completion_record
 from tessbed.sim.spec.device_spec import DeviceSpec
-from tests.kernels.ev74.cases import GOLDEN, packet_of, spoilt
+from tests.kernels.ev74.cases import GOLDEN, corrupted, packet_of
 from tests.kernels.ev74.invariant import near_packets
 
 TEMPLATE = packet_of(GOLDEN["cast-2x3-pitched"])
@@ -97,7 +97,7 @@ def test_the_firmware_refuses_by_itself(case: str) -> None:
     changes, status, field = REFUSED[case]
     desk = Desk()
     moved = {name: (getattr(desk, base).address if base else 0) + offset for name, base, offset in changes}
-    assert_refused(desk, spoilt(desk.bound(), **moved), status, field)
+    assert_refused(desk, corrupted(desk.bound(), **moved), status, field)
     assert desk.submit(desk.bound()).outcome == OK
 
 
@@ -118,8 +118,8 @@ def test_a_buffer_that_is_too_small_is_refused(port: str) -> None:
     desk.target.host[:] = PREFILL
     size = {"input": INPUT_BYTES, "output": OUTPUT_BYTES}[port]
     fits, over = edge.address + PAGE - size, edge.address + PAGE - size + 16
-    assert_refused(desk, spoilt(desk.bound(), **{f"{port}_address": over}), "unmapped", f"{port}_address")
-    assert desk.submit(spoilt(desk.bound(), **{f"{port}_address": fits})).outcome == OK
+    assert_refused(desk, corrupted(desk.bound(), **{f"{port}_address": over}), "unmapped", f"{port}_address")
+    assert desk.submit(corrupted(desk.bound(), **{f"{port}_address": fits})).outcome == OK
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_an_image_that_lacks_something_says_so(composition: Composition, field: 
     assert_refused(desk, desk.bound(), "capability", field)
 
 
-def test_no_status_stands_for_two_things() -> None:
+def test_no_status_means_two_things() -> None:
     """The firmware's refusals and the device's own statuses share no number, and 0 is neither's fault."""
     assert [refusal.status for refusal in REFUSALS] == list(range(1, len(REFUSALS) + 1))
     assert sorted(completion_record.STATUS.values())[0] == 0

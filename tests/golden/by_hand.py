@@ -1,7 +1,7 @@
 """Golden bytes written by hand from the documents: each case names a rule, shows the input and the output as hex.
 
 Nothing here was generated. A remark follows `#`; spaces separate what belongs together. Scalars are chosen so that the
-hex tells the coordinates: mostly one digit for the pixel and one for the channel, high bytes of BF16 with the top bit
+hex shows the coordinates: mostly one digit for the pixel and one for the channel, high bytes of BF16 with the top bit
 set. Padding of inputs is poisoned (`ee` in channels, `dd` in alignment), so that reading it shows.
 """
 

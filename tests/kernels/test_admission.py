@@ -26,7 +26,7 @@ SHAPE = (4, 4, 16)
 
 
 def spec(shape: Any = SHAPE, dtype: Any = DType.BF16, layout: Any = DENSE) -> TensorSpec:
-    """A port, dense BF16 [4, 4, 16] unless told otherwise."""
+    """A port, dense BF16 [4, 4, 16] unless said otherwise."""
     return TensorSpec(shape, dtype, layout)
 
 

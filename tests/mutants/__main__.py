@@ -1,7 +1,7 @@
 """`make mutants`: plants each mutant of the table in a copy of the tree, and says whether its tests catch it.
 
-Prints one line for each mutant, tab-separated: fate, name, what caught it. Exit code 1 where one is not killed. First
-the named tests run without any mutant: where they fail anyhow, no fate would mean a thing.
+Prints one line for each mutant, tab-separated: outcome, name, what caught it. Exit code 1 where one is not killed.
+First the named tests run without any mutant: where they fail anyhow, no outcome would mean a thing.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
-from tests.mutants.sandbox import Fate, Sandbox
+from tests.mutants.sandbox import Outcome, Sandbox
 from tests.mutants.table import ROOT, Mutant, read_table
 
 
@@ -27,9 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         boxes = [Sandbox.of(ROOT, Path(folder) / str(number), options.timeout) for number in range(options.jobs)]
         if not options.unchecked and not passes(boxes[0], mutants):
             return 2
-        fates = [shown(mutant, fate) for mutant, fate in fates_of(boxes, mutants)]
-    print(f"{sum(fate.good for fate in fates)} of {len(fates)} mutants killed", file=sys.stderr)
-    return 0 if all(fate.good for fate in fates) else 1
+        outcomes = [shown(mutant, outcome) for mutant, outcome in outcomes_of(boxes, mutants)]
+    print(f"{sum(outcome.good for outcome in outcomes)} of {len(outcomes)} mutants killed", file=sys.stderr)
+    return 0 if all(outcome.good for outcome in outcomes) else 1
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,19 +44,19 @@ def parser() -> argparse.ArgumentParser:
 
 def passes(box: Sandbox, mutants: Sequence[Mutant]) -> bool:
     """Whether all named tests pass without a mutant."""
-    fate = box.run_tests(tuple(dict.fromkeys(test for mutant in mutants for test in mutant.tests)))
-    if fate.word != "survived":
-        print(f"without a mutant the tests do not pass: {fate.detail}; mend that first", file=sys.stderr)
-    return fate.word == "survived"
+    outcome = box.run_tests(tuple(dict.fromkeys(test for mutant in mutants for test in mutant.tests)))
+    if outcome.word != "survived":
+        print(f"without a mutant the tests do not pass: {outcome.detail}; correct that first", file=sys.stderr)
+    return outcome.word == "survived"
 
 
-def fates_of(boxes: Sequence[Sandbox], mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, Fate]]:
-    """The fate of each mutant, in the order of the table."""
+def outcomes_of(boxes: Sequence[Sandbox], mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, Outcome]]:
+    """The outcome of each mutant, in the order of the table."""
     idle: SimpleQueue[Sandbox] = SimpleQueue()
     for box in boxes:
         idle.put(box)
 
-    def tried(mutant: Mutant) -> Fate:
+    def tried(mutant: Mutant) -> Outcome:
         box = idle.get()
         try:
             return box.try_mutant(mutant)
@@ -67,10 +67,10 @@ def fates_of(boxes: Sequence[Sandbox], mutants: Sequence[Mutant]) -> Iterator[tu
         yield from zip(mutants, pool.map(tried, mutants), strict=True)
 
 
-def shown(mutant: Mutant, fate: Fate) -> Fate:
-    """Print a fate."""
-    print(fate.word, mutant.name, fate.detail, sep="\t", flush=True)
-    return fate
+def shown(mutant: Mutant, outcome: Outcome) -> Outcome:
+    """Print a outcome."""
+    print(outcome.word, mutant.name, outcome.detail, sep="\t", flush=True)
+    return outcome
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ FIRST_FAILURE = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 
 @attrs.frozen
-class Fate:
-    """What came of a mutant: a word of FATES, and what caught it or what went wrong."""
+class Outcome:
+    """The outcome of a mutant: a word of OUTCOMES, and what caught it or what went wrong."""
 
     word: str
     detail: str = ""
@@ -33,7 +33,7 @@ class Fate:
         return self.word == "killed"
 
 
-FATES = {
+OUTCOMES = {
     "killed": "a named test failed, did not end in time, or was ended by a signal",
     "survived": "every named test passed",
     "does not apply": "the old text does not occur exactly once",
@@ -56,29 +56,29 @@ class Sandbox:
         shutil.copytree(tree, root, symlinks=True, ignore=LEFT_OUT)
         return cls(root, timeout_s)
 
-    def try_mutant(self, mutant: Mutant) -> Fate:
+    def try_mutant(self, mutant: Mutant) -> Outcome:
         """Plant the mutant, run its tests, take it out again."""
         if (found := mutant.found(self.root)) != 1:
-            return Fate("does not apply", f"the old text occurs {found} times in {mutant.file}")
+            return Outcome("does not apply", f"the old text occurs {found} times in {mutant.file}")
         with self._planted(mutant):
             if mutant.in_c and (said := self._build(self.root / mutant.file)):
-                return Fate("does not build", said)
+                return Outcome("does not build", said)
             return self.run_tests(mutant.tests)
 
-    def run_tests(self, tests: tuple[str, ...]) -> Fate:
+    def run_tests(self, tests: tuple[str, ...]) -> Outcome:
         """What the tests say of the tree as it is."""
         try:
             done = self._python(*PYTEST, *tests)
         except subprocess.TimeoutExpired:
-            return Fate("killed", f"no end within {self.timeout_s:.0f} s")
+            return Outcome("killed", f"no end within {self.timeout_s:.0f} s")
         if done.returncode == PASSED:
-            return Fate("survived")
+            return Outcome("survived")
         if done.returncode < 0:
-            return Fate("killed", f"signal {-done.returncode} ended the tests")
+            return Outcome("killed", f"signal {-done.returncode} ended the tests")
         caught = FIRST_FAILURE.search(done.stdout)
         if done.returncode in (FAILED, STOPPED) and caught:
-            return Fate("killed", caught[1])
-        return Fate("not run", last_line(done.stdout + done.stderr))
+            return Outcome("killed", caught[1])
+        return Outcome("not run", last_line(done.stdout + done.stderr))
 
     @contextmanager
     def _planted(self, mutant: Mutant) -> Iterator[None]:
@@ -94,7 +94,7 @@ class Sandbox:
                 so.write_bytes(data)
 
     def _write(self, path: Path, text: str) -> None:
-        """Give each version a time of its own: Python and the compiler tell versions apart by size and time alone."""
+        """Give each version a time of its own: Python and the compiler distinguish versions by size and time alone."""
         path.write_text(text, encoding="utf-8")
         self._clock += 10
         os.utime(path, (self._clock, self._clock))

@@ -1,4 +1,4 @@
-"""The table of mutants: one TOML file for each room, a row for each mutant.
+"""The table of mutants: one TOML file for each package, a row for each mutant.
 
 A row holds its `name`, the `file` that it changes, the `old` text, which occurs there exactly once, the `new` text,
 what it `breaks` in one clause, and the `tests` that must catch it.
@@ -42,7 +42,7 @@ class Mutant:
 
 
 def read_table(folder: Path = TABLES) -> list[Mutant]:
-    """Every row, by room, in the order of its file."""
+    """Every row, by package, in the order of its file."""
     return [
         Mutant(**row)
         for path in sorted(folder.glob("*.toml"))

@@ -1,4 +1,4 @@
-"""The table of mutants does not rot, and the sandbox tells a mutant that is caught from one that is not."""
+"""The table of mutants does not rot, and the sandbox distinguishes a mutant that is caught from one that is not."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.mutants.sandbox import Sandbox
 from tests.mutants.table import ROOT, Mutant, read_table
 
 MUTANTS = read_table()
-ROOMS = ("firmware_models", "kernels", "runtime", "scenarios", "sim", "tessbed")
+PACKAGES = ("firmware_models", "kernels", "runtime", "scenarios", "sim", "tessbed")
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -22,17 +22,17 @@ def test_every_mutant_still_applies(mutant: Mutant) -> None:
     assert [test for test in mutant.tests if not (ROOT / test).is_file()] == []
 
 
-def test_every_room_has_its_mutants() -> None:
-    """At least a hundred, with names of their own, in every room and in every C source that decides something."""
+def test_every_package_has_its_mutants() -> None:
+    """At least a hundred, with names of their own, in every package and in every C source that decides something."""
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 100
-    assert {mutant.file.split("/")[0] for mutant in MUTANTS} == {*ROOMS}
+    assert {mutant.file.split("/")[0] for mutant in MUTANTS} == {*PACKAGES}
     assert {Path(mutant.file).name for mutant in MUTANTS if mutant.in_c} == {
         "_exact.c", "_rows.c", "_execute.h", "_move.h", "_program.h", "_convert.h", "_stage.h"
     }  # fmt: skip
 
 
 SMALL = Mutant("small", "small.py", "return 1", "return 2", "it is not one", ["test_small.py"])
-FATES = {
+OUTCOMES = {
     "killed": ("assert one() == 1", SMALL, "test_small.py::test_one"),
     "survived": ("assert one()", SMALL, ""),
     "does not apply": ("assert one()", attrs.evolve(SMALL, old="return 3"), "the old text occurs 0 times in small.py"),
@@ -40,19 +40,19 @@ FATES = {
 }
 
 
-@pytest.mark.parametrize("word", FATES)
-def test_the_fate_of_a_mutant(tmp_path: Path, word: str) -> None:
+@pytest.mark.parametrize("word", OUTCOMES)
+def test_the_outcome_of_a_mutant(tmp_path: Path, word: str) -> None:
     """A sandbox says what came of a mutant and what caught it, and leaves no mutant behind."""
-    claim, mutant, detail = FATES[word]
+    claim, mutant, detail = OUTCOMES[word]
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / "small.py").write_text("def one():\n    return 1\n", encoding="utf-8")
     (tree / "test_small.py").write_text(f"from small import one\n\ndef test_one():\n    {claim}\n", encoding="utf-8")
     box = Sandbox.of(tree, tmp_path / "box", 60)
-    fate = box.try_mutant(mutant)
-    assert fate.word == word
-    assert detail in (None, fate.detail)
-    assert fate.good == (word == "killed")
+    outcome = box.try_mutant(mutant)
+    assert outcome.word == word
+    assert detail in (None, outcome.detail)
+    assert outcome.good == (word == "killed")
     assert (box.root / "small.py").read_text(encoding="utf-8") == (tree / "small.py").read_text(encoding="utf-8")
 
 
@@ -61,5 +61,5 @@ def test_a_hang_is_caught(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / "test_slow.py").write_text("import time\n\ndef test_slow():\n    time.sleep(60)\n", encoding="utf-8")
-    fate = Sandbox.of(tree, tmp_path / "box", 3).run_tests(("test_slow.py",))
-    assert (fate.word, fate.detail) == ("killed", "no end within 3 s")
+    outcome = Sandbox.of(tree, tmp_path / "box", 3).run_tests(("test_slow.py",))
+    assert (outcome.word, outcome.detail) == ("killed", "no end within 3 s")

@@ -1,1 +1,1 @@
-"""The runtime room: ownership, states, queues, coherency, recovery."""
+"""The runtime: ownership, states, queues, coherency, recovery."""

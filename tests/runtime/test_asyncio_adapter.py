@@ -131,7 +131,7 @@ def test_room_waits_for_a_reset() -> None:
     assert asyncio.run(client()).outcome == "ok"
 
 
-def test_room_tells_of_a_job_that_nobody_resets() -> None:
+def test_room_reports_a_job_that_nobody_resets() -> None:
     """Without automatic resets a quarantined job holds its place for ever: that is a hang, not a wait."""
     device = Device(small_spec(), FirmwareImage.full(), faults=by_number({0: [Fault("lost")]}), env=Environment())
     runtime = Runtime(device, auto_reset=False)

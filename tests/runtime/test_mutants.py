@@ -29,7 +29,7 @@ from tests.runtime.graph.test_graph import chain, oversized, words
 
 
 def watched(first: Sequence[Fault] = (), second: Sequence[Fault] = ()) -> list[str]:
-    """Two jobs whose buffers are closed at once, with faults; every finding of every moment, by rule."""
+    """Two jobs whose buffers are closed at once, with faults; every finding at every step, by rule."""
     device = Device(small_spec(), FirmwareImage.full(), faults=by_number({0: first, 1: second}), env=Environment())
     runtime = Runtime(device, depth=2)
     queue = runtime.queue("q", timeout_ticks=20_000, grace_ticks=5_000)
@@ -62,7 +62,7 @@ PLANS = {
 
 @pytest.mark.parametrize("faults", PLANS.values(), ids=PLANS.keys())
 def test_the_runtime_is_never_accused(faults: tuple[Fault, ...]) -> None:
-    """At no moment of any of these runs does a rule find anything."""
+    """At no step of any of these runs does a rule find anything."""
     assert watched(faults) == []
 
 
@@ -190,14 +190,14 @@ def test_a_mutant_of_cache_maintenance_is_caught(monkeypatch: pytest.MonkeyPatch
 def test_a_registration_that_leaks_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A failed load that keeps its arena shows in the leak report, with the place where it was made."""
     nodes = [*chain("ev74", "a65", "ev74", "a65").nodes, Node("huge", oversized(), "ev74", "a", "b")]
-    graph = Graph("spoiled", nodes)
+    graph = Graph("oversized", nodes)
     for leaks in (False, True):
         runtime = Runtime(make_device(composition=Composition()))
         if leaks:
             monkeypatch.setattr(registration, "ExitStack", Forgetful)
         with pytest.raises(NotRepresentable):
             register(graph, runtime)
-        assert [leak.name for leak in runtime.close()] == ["arena of spoiled"] * leaks
+        assert [leak.name for leak in runtime.close()] == ["arena of oversized"] * leaks
 
 
 class Forgetful(ExitStack):

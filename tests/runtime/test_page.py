@@ -37,12 +37,12 @@ def test_the_page_shows_the_table_of_states() -> None:
 
 @pytest.mark.parametrize("rows", [FINDING_KINDS, NOTICES], ids=["findings", "notices"])
 def test_the_page_shows_every_row(rows: dict[str, str]) -> None:
-    """Findings of the checker and notices of the scheduler stand there in their own words."""
+    """Findings of the checker and notices of the scheduler are there in their own words."""
     text = PAGE.read_text(encoding="utf-8")
     assert all(f"| `{name}` | {meaning} |" in text for name, meaning in rows.items())
 
 
 def test_the_page_shows_every_rule_of_the_audit() -> None:
-    """Each rule stands there with its own first line."""
+    """Each rule is there with its own first line."""
     text = PAGE.read_text(encoding="utf-8")
     assert all(f"| `{name}` | {check.__doc__} |" in text for name, check in [*RULES.items(), *ENDING.items()])

@@ -71,7 +71,7 @@ def test_an_empty_plan_submits_nothing(runtime: Runtime) -> None:
     assert (result.outcome, result.device_ticks, result.record, runtime.now) == ("ok", 0, None, 0)
 
 
-Spoil = Callable[[Runtime, PreparedJob], tuple[list, list]]
+Misuse = Callable[[Runtime, PreparedJob], tuple[list, list]]
 READY = {"source": lambda r: r.allocate(80), "target": lambda r: r.allocate(68)}
 
 
@@ -107,8 +107,8 @@ def test_storage_that_does_not_fit_is_refused(
     runtime: Runtime, case: tuple[str, Callable[[Runtime], tuple[list, list]]]
 ) -> None:
     """Each misfit has its code; no reference is held afterwards and nothing was submitted."""
-    code, spoil = case
-    inputs, outputs = spoil(runtime)
+    code, misuse = case
+    inputs, outputs = misuse(runtime)
     before = runtime.allocator.leaks
     with pytest.raises(BindingError) as caught:
         runtime.submit(small_plan(), inputs, outputs)
@@ -208,7 +208,7 @@ ERRNOS = {QueueFull: "EAGAIN", JobLost: "EBADMSG", JobFault: "EBADRQC", Capabili
 
 @pytest.mark.parametrize("error", ERRNOS, ids=lambda error: error.__name__)
 def test_errors_carry_the_names_that_users_know(error: type[Exception]) -> None:
-    """The errno of the software around the real chip stands on the error, and on the page."""
+    """The errno of the software around the real chip is on the error, and on the page."""
     assert getattr(error, "errno_name") == ERRNOS[error]  # noqa: B009
     page = (Path(__file__).parents[2] / "docs" / "runtime.md").read_text(encoding="utf-8")
     assert f"| `{error.__name__}` | {ERRNOS[error]} |" in page

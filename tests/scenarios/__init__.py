@@ -1,1 +1,1 @@
-"""The scenarios room: reading, running and reporting scenarios."""
+"""The scenarios: reading, running and reporting scenarios."""

@@ -64,7 +64,7 @@ def _results(reported: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _troubled() -> ScenarioRun:
-    """A run with all that a document can tell: a fault, another engine than was asked for, a byte and a tick wrong."""
+    """A run with all that a document can say: a fault, another engine than was asked for, a byte and a tick wrong."""
     done = run_scenario(load("fault-dma-error", ()), engine="exact")
     last = done.jobs[-1]
     wrong = attrs.evolve(

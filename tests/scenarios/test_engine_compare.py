@@ -141,7 +141,7 @@ def test_verify_names_the_tick_and_fails(monkeypatch) -> None:
 
 
 def test_the_first_tick_that_differs() -> None:
-    """Of all transfers that differ, the one with the earliest differing moment is named."""
+    """Of all transfers that differ, the one with the earliest differing tick is named."""
     done = run_scenario(compose(parse_toml(SMALL, "f"), None), engine="exact", trace=True)
     stats = done.jobs[0].outcomes[1].run.result.stats
     late = [attrs.evolve(record, end=record.end + 1, done=record.done + 1) for record in stats.trace]

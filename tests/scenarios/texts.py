@@ -1,4 +1,4 @@
-"""Scenario texts that the tests of this room start from."""
+"""Scenario texts that the tests of this package start from."""
 
 SMALL = """\
 name = "small"

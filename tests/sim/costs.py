@@ -7,11 +7,11 @@ from tessbed.sim.transfer.cost import TransferCost, cost_table
 from tessbed.sim.transfer.descriptor import Descriptor
 
 
-def fold_read(spec: DeviceSpec, descriptor: Descriptor) -> TransferCost:
+def read_cost(spec: DeviceSpec, descriptor: Descriptor) -> TransferCost:
     """Those of a gather read."""
     return cost_table(spec).read(descriptor)
 
 
-def fold_chain(spec: DeviceSpec, descriptors: Sequence[Descriptor]) -> TransferCost:
+def chain_cost(spec: DeviceSpec, descriptors: Sequence[Descriptor]) -> TransferCost:
     """Those of a drain chain, and of its segments."""
     return cost_table(spec).chain(descriptors)

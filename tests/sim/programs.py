@@ -6,7 +6,7 @@ from typing import Any
 from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, TimedBand
 from tessbed.sim.transfer.cost import TransferCost
 from tessbed.sim.transfer.descriptor import Descriptor
-from tests.sim.costs import fold_chain, fold_read
+from tests.sim.costs import chain_cost, read_cost
 from tests.sim.rig import DATA
 
 Bands = list[tuple[list[list[Descriptor]], int, bool, list[Descriptor]]]
@@ -85,10 +85,10 @@ def timed(spec: Any, bands: Bands) -> list[TimedBand]:
     """The bands for the exact engine."""
     return [
         TimedBand(
-            tuple(tuple(cost(fold_read(spec, d)) for d in group) for group in groups),
+            tuple(tuple(cost(read_cost(spec, d)) for d in group) for group in groups),
             ticks,
             ordered,
-            (cost(fold_chain(spec, chain)),),
+            (cost(chain_cost(spec, chain)),),
             len(chain),
         )
         for groups, ticks, ordered, chain in bands

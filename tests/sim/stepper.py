@@ -12,7 +12,7 @@ import attrs
 
 @attrs.define(eq=False)
 class Going:
-    """A transfer: key, cost, and moments as they come to be known."""
+    """A transfer: key, cost, and ticks as they become known."""
 
     worker: int
     seq: int
@@ -32,7 +32,7 @@ class Going:
 
 
 @attrs.define(eq=False)
-class Walker:
+class WorkerSteps:
     """A worker walking its program from tick `start`."""
 
     worker: int
@@ -104,7 +104,7 @@ class Side:
         return turn[0]
 
 
-def walk(spec: Any, programs: list[list[Any]]) -> tuple[list[Going], list[Walker], int]:
+def walk(spec: Any, programs: list[list[Any]]) -> tuple[list[Going], list[WorkerSteps], int]:
     """Run the programs, worker i the i-th; returns transfers, worker states and the last tick."""
     dma, cores = spec.dma, spec.cores
     sides: dict[tuple[str, int], Side] = {}
@@ -112,7 +112,7 @@ def walk(spec: Any, programs: list[list[Any]]) -> tuple[list[Going], list[Walker
         sides["read", core] = Side([0] * dma.read_channels)
         sides["write", core] = Side([0] * dma.write_channels)
     port = {"read": 0, "write": 0}
-    worker_states = [Walker(w, p, (w % cores) * spec.launch_stagger_ticks) for w, p in enumerate(programs)]
+    worker_states = [WorkerSteps(w, p, (w % cores) * spec.launch_stagger_ticks) for w, p in enumerate(programs)]
     for later in worker_states[cores:]:
         later.start = 1 << 60
     tick = 0

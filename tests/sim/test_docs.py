@@ -14,6 +14,6 @@ def test_the_page_is_current() -> None:
 
 
 def test_the_page_holds_every_table() -> None:
-    """Each generated table stands in the page, whole."""
+    """Each generated table is in the page, whole."""
     text = PAGE.read_text(encoding="utf-8")
     assert [name for name, table in TABLES.items() if table() not in text] == []

@@ -53,7 +53,7 @@ class Toy:
         return self.row.scalars[0].conversion
 
     def entries(self) -> dict[str, tuple[dict[str, Any], Any]]:
-        """The table and the entry of each room, by a name for the tests."""
+        """The table and the entry of each package, by a name for the tests."""
         pair = self.row.scalars[0].tiled.value, self.row.scalars[0].linear.value
         return {
             "conversions": (CONVERSIONS, "a toy"),

@@ -124,7 +124,7 @@ def plan() -> Plan:
     return asked().admit()
 
 
-def blamed(words: str) -> None:
+def named_in_error(words: str) -> None:
     """A scenario with the toy is refused in the place of its operation."""
     with pytest.raises(ScenarioError, match=words) as caught:
         scenario_of(geometry_of("invert", "compact"))
@@ -153,7 +153,7 @@ def test_without_numpy_rows(lacking: Toy) -> None:
     """Preparation refuses, and so does a scenario before anything runs."""
     with pytest.raises(ContractError, match="got 'inverts', but the table of the A65's numpy rows has copy"):
         a65.invert.prepare(plan())
-    blamed("A65's numpy rows")
+    named_in_error("A65's numpy rows")
 
 
 @pytest.mark.skipif(bool(native_rows.missing), reason="needs the native rows")
@@ -182,7 +182,7 @@ def test_without_a_vector_step_or_its_cost(lacking: Toy) -> None:
             FirmwareImage.full().admit(packet.raw, Everything())
         assert (caught.value.code, caught.value.field) == ("capability", "op")
         assert refusal(caught.value).status == REFUSAL_BY_CODE["capability"].status
-    blamed("vector step: the job needs inverts")
+    named_in_error("vector step: the job needs inverts")
 
 
 class Everything:
@@ -200,7 +200,7 @@ def test_without_a_cost_on_the_a65(lacking: Toy) -> None:
     """No duration is made up."""
     with pytest.raises(ContractError, match="got 'inverts', but the table of the A65's costs has copy"):
         modelled_ticks(plan(), choose(plan()))
-    blamed("A65's costs")
+    named_in_error("A65's costs")
 
 
 @pytest.mark.parametrize("lacking", ["oracle"], indirect=True)
@@ -208,7 +208,7 @@ def test_without_the_oracle(lacking: Toy) -> None:
     """What nobody can judge is not run."""
     with pytest.raises(ValueError, match="got operation 'invert', but the oracle knows tess, detess, detesscast"):
         expected_output(oracle_case(asked()), bytes(6), 0)
-    blamed("the oracle knows")
+    named_in_error("the oracle knows")
 
 
 def test_without_the_row() -> None:
@@ -218,9 +218,9 @@ def test_without_the_row() -> None:
         made, encoder, executor = plan(), ev74.invert, a65.invert
         packet = encoder.encode_relocatable(made)
         check_packet(packet.raw)
-    for room in (ops, a65, ev74):
+    for package in (ops, a65, ev74):
         with pytest.raises(AttributeError, match="no operation 'invert', there are tess"):
-            _ = room.invert
+            _ = package.invert
     for refused in (
         lambda: Op("invert"),
         lambda: Composition(ops=("invert",)),
@@ -231,7 +231,9 @@ def test_without_the_row() -> None:
             refused()
     with pytest.raises(PacketFault, match=r"op: got 0x40, wanted 1 \(tess\)"):
         check_packet(packet.raw)
-    blamed('got the text "invert", wanted "tess", "detess", "detesscast", "casttess", "quanttess" or "detessdequant"')
+    named_in_error(
+        'got the text "invert", wanted "tess", "detess", "detesscast", "casttess", "quanttess" or "detessdequant"'
+    )
 
 
 def test_a_row_must_fit_the_table() -> None:

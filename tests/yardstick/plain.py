@@ -46,23 +46,23 @@ class PlainDevice:
         self.credits = {kind: simpy.Resource(env, dma.outstanding) for kind in self.channels}
         self.port = simpy.Resource(env, 1)
 
-    def transfer(self, fold: TransferCost, descriptors: list[Descriptor], scratch: np.ndarray) -> Steps:
+    def transfer(self, cost: TransferCost, descriptors: list[Descriptor], scratch: np.ndarray) -> Steps:
         """One transfer: credit, channel, set-up, port, data, latency."""
-        with self.credits[fold.d].request() as credit:
+        with self.credits[cost.d].request() as credit:
             yield credit
-            with self.channels[fold.d].request() as channel:
+            with self.channels[cost.d].request() as channel:
                 yield channel
-                yield self.env.timeout(fold.s)
+                yield self.env.timeout(cost.s)
                 with self.port.request() as port:
                     yield port
-                    yield self.env.timeout(fold.m)
-                if fold.c > fold.m:
-                    yield self.env.timeout(fold.c - fold.m)
-            yield self.env.timeout(fold.l)
-        self.bytes[fold.d] += fold.payload_bytes
+                    yield self.env.timeout(cost.m)
+                if cost.c > cost.m:
+                    yield self.env.timeout(cost.c - cost.m)
+            yield self.env.timeout(cost.l)
+        self.bytes[cost.d] += cost.payload_bytes
         if self.moves:
             for descriptor in descriptors:
-                self.move(fold.d, descriptor, scratch)
+                self.move(cost.d, descriptor, scratch)
 
     def move(self, kind: str, descriptor: Descriptor, scratch: np.ndarray) -> None:
         """Copy a descriptor's bytes."""

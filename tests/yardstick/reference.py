@@ -11,7 +11,7 @@ from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.stats import JobStats
 from tessbed.sim.transfer.cost import TransferCost
-from tests.sim.costs import fold_chain, fold_read
+from tests.sim.costs import chain_cost, read_cost
 from tests.sim.rig import BodyFirmware
 from tests.yardstick.work import Memory, Work
 
@@ -35,15 +35,15 @@ def timed(work: Work) -> LaunchProgram:
 def _timed(spec: DeviceSpec, bands: list[Band]) -> list[TimedBand]:
     return [
         TimedBand(
-            tuple(tuple(_cost(fold_read(spec, d)) for d in group) for group in wait_groups(band, spec)),
+            tuple(tuple(_cost(read_cost(spec, d)) for d in group) for group in wait_groups(band, spec)),
             band.ticks,
             ordered,
-            (_cost(fold_chain(spec, band.chain)),),
+            (_cost(chain_cost(spec, band.chain)),),
             len(band.chain),
         )
         for band, ordered in in_order(bands, spec)
     ]
 
 
-def _cost(fold: TransferCost) -> Cost:
-    return Cost(fold.s, fold.m, fold.c)
+def _cost(cost: TransferCost) -> Cost:
+    return Cost(cost.s, cost.m, cost.c)

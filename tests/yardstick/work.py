@@ -21,7 +21,7 @@ from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.transfer.descriptor import Descriptor
 
 Memory = list[tuple[int, np.ndarray]]
-"""Addresses, and arrays of whole pages that stand there."""
+"""Addresses, and arrays of whole pages at them."""
 INPUT = DeviceSpec().memory.window_base + PAGE_BYTES
 
 
@@ -97,7 +97,7 @@ def catalogue(names: tuple[str, ...]) -> Iterator[Work]:
 
 
 def planned(name: str, plan: Plan, spec: DeviceSpec) -> Work:
-    """The bands that the firmware makes of a plan whose buffers stand on pages."""
+    """The bands that the firmware makes of a plan whose buffers begin on pages."""
     sizes = [-(-port.required_bytes // PAGE_BYTES) * PAGE_BYTES for port in (plan.input, plan.output)]
     output = INPUT + sizes[0] + PAGE_BYTES
     geometry = PacketGeometry.of(decode(encode_plan(plan, plan.op).bind(INPUT, output).raw))

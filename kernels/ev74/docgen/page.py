@@ -49,7 +49,7 @@ _RULES = """\
 ## Every bit counts
 
 `tessbed verify SCENARIO --census` flips each bit of a tiny job's packets and runs the result on the device. With the
-checksum as it was, every flip is refused. With the checksum repaired, each bit has one of these fates:
+checksum as it was, every flip is refused. With the checksum repaired, each bit has one of these outcomes:
 
 - *refused*: by a limit, by a rule, or by the device's memory; *reserved* if the field has no meaning in this version
 - *output*: the job writes other bytes, and they are what the oracle reads in the changed packet

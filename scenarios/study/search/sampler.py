@@ -1,7 +1,7 @@
 """Sampler: which configuration a search tries next, by its number in the space. Seeded, so proposals are reproducible.
 
 `tpe` and `genetic` are Optuna's, and learn from what they are reported. To them the values of a parameter are
-categories, no numbers: ticks jump where cores divide workers, and 4 workers tell nothing of 5. (Measured on three
+categories, no numbers: ticks jump where cores divide workers, and 4 workers say nothing of 5. (Measured on three
 scenarios: with categories tpe ended 0 to 1 % above the best known, with numbers 0 to 6 %.) `random` draws what `tessbed
 sweep --random` draws, `grid` goes in order.
 """

@@ -68,7 +68,7 @@ class Chunk:
 class BatchRunner:
     """`hire` makes a fresh executor; `width` batches are under way at a time; `work` does one.
 
-    `deaths` are the exceptions by which the executor tells that a worker is gone.
+    `deaths` are the exceptions by which the executor reports that a worker is gone.
     """
 
     hire: Callable[[], Executor]

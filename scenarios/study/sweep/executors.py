@@ -34,7 +34,7 @@ class LocalExecutor(Executor):
 
 @attrs.frozen
 class ExecutorChoice:
-    """How to get an executor, how many chunks it can use at a time, how it tells of a worker's death, how to end.
+    """How to get an executor, how many chunks it can use at a time, how it reports a worker's death, how to end.
 
     `note` is what a person should know before the wait.
     """
@@ -60,7 +60,7 @@ def parse_executor(where: str, processes: int | None) -> ExecutorChoice:
 
 
 def _leave_with_parent() -> None:
-    """Make this process end when the one that hired it is gone, however that went: nobody else would tell it.
+    """Make this process end when the one that hired it is gone, however that went: nobody else would end it.
 
     A Ctrl-C is for that one: it ends this one as well.
     """

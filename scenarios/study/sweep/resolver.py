@@ -125,7 +125,7 @@ def changed(spec: DeviceSpec, changes: Sequence[Setting]) -> DeviceSpec:
     try:
         return _evolved(spec, nested)
     except (SpecError, TypeError, AttributeError):
-        return override(spec, nested)  # judges all of it, and tells every error
+        return override(spec, nested)  # judges all of it, and reports every error
 
 
 def _evolved(part: Any, nested: dict[str, Any]) -> Any:

@@ -41,7 +41,7 @@ class Space:
         return prod(len(axis.values) for axis in self.axes)
 
     def places(self, number: int) -> tuple[int, ...]:
-        """Where the values of point `number` stand on their axes."""
+        """Where the values of point `number` are on their axes."""
         found = []
         for axis in reversed(self.axes):
             number, place = divmod(number, len(axis.values))
@@ -49,7 +49,7 @@ class Space:
         return tuple(reversed(found))
 
     def number(self, places: Sequence[int]) -> int:
-        """The number of the point whose values stand there."""
+        """The number of the point whose values are there."""
         number = 0
         for axis, place in zip(self.axes, places, strict=True):
             number = number * len(axis.values) + place
@@ -119,7 +119,7 @@ def _values(text: str) -> Iterator[str]:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Items between commas that stand outside brackets, braces and quotes."""
+    """Items between commas outside brackets, braces and quotes."""
     depth, quote, item = 0, "", ""
     for char in text:
         if quote:

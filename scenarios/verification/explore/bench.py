@@ -1,7 +1,7 @@
 """Bench: one job on bare device memory, run in any order, with every output byte compared.
 
-No runtime and no ticks: packet, firmware, transfers. The input is always the golden pattern, so that a case is told by
-its geometry alone and a replay needs no file.
+No runtime and no ticks: packet, firmware, transfers. The input is always the golden pattern, so that a case is
+identified by its geometry alone and a replay needs no file.
 """
 
 from typing import Any
@@ -73,8 +73,8 @@ class ExplorationBench:
         self.memory = DeviceMemory(case.spec.memory)
         first, input_buffer = self._map(case.spec.memory.first_address, source.size)
         input_buffer[: source.size] = source
-        second, taken = self._map(first + input_buffer.size, self.expected.size)
-        self.output = taken[: self.expected.size]
+        second, storage = self._map(first + input_buffer.size, self.expected.size)
+        self.output = storage[: self.expected.size]
         self.packet = encode_plan(plan).bind(first, second).raw
 
     def run(self, choose: Choose, checker: Checker | None = None, *, recording: bool = False) -> OrderResult:

@@ -10,7 +10,7 @@ from tessbed.scenarios.verification.explore.bench import ExplorationBench, Explo
 from tessbed.sim.checkers.hazards import Checker
 from tessbed.sim.interleavings.actions import Name
 from tessbed.sim.interleavings.dpor import Search
-from tessbed.sim.interleavings.untimed_engine import Choose, TakenAction
+from tessbed.sim.interleavings.untimed_engine import Choose, ExecutedAction
 
 """Cases of so few transfers are explored exhaustively."""
 MOST_ORDERS = 5000
@@ -112,11 +112,11 @@ class _TriedOrders:
 
         self._note(self.bench.run(noting), names)
 
-    def recorded(self, choose: Choose) -> list[TakenAction]:
+    def recorded(self, choose: Choose) -> list[ExecutedAction]:
         """Try one more, and say what happened in it."""
         ran = self.bench.run(choose, recording=True)
-        self._note(ran, [action.name for action in ran.stage.taken])
-        return ran.stage.taken
+        self._note(ran, [action.name for action in ran.stage.executed])
+        return ran.stage.executed
 
     def _note(self, ran: OrderResult, names: Sequence[Name]) -> None:
         self.count += 1

@@ -1,7 +1,7 @@
 """Fault origin: whether an exception comes from the firmware under test or from the tool that runs it.
 
 Firmware can fail in any way, so its exceptions are findings. Those of the stage, of the search and of the comparison
-are not: they say nothing about the firmware. What tells them apart is who raised: the innermost frame that is no
+are not: they say nothing about the firmware. What distinguishes them is who raised: the innermost frame that is no
 library's. The device model's own errors are the firmware's trouble wherever they are raised, as it asked for them.
 """
 

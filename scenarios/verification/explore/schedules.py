@@ -15,7 +15,7 @@ from tessbed.sim.interleavings.actions import Name, Thread
 from tessbed.sim.interleavings.untimed_engine import Choose
 
 MOST_ACTIONS = 200_000
-"""An order without names ends after so many moments."""
+"""An order without names ends after so many actions."""
 
 
 class OrderDiverged(ValueError):
@@ -50,7 +50,7 @@ def first(ready: Sequence[Thread]) -> int:
 
 @attrs.define(eq=False)
 class RecordedOrder:
-    """The order that names its threads one after the other; without names the plainest, of `most` moments at most."""
+    """The order that names its threads one after the other; without names the plainest, of `most` actions at most."""
 
     names: Sequence[Name]
     most: int
@@ -62,7 +62,7 @@ class RecordedOrder:
         self.taken += 1
         if not self.names:
             if number >= self.most:
-                raise OrderDiverged(f"the job has more than {self.most:,} moments")
+                raise OrderDiverged(f"the job has more than {self.most:,} actions")
             return 0
         wanted = self.names[number] if number < len(self.names) else None
         index = next((index for index, thread in enumerate(ready) if thread.name == wanted), None)
@@ -73,14 +73,14 @@ class RecordedOrder:
     def check_end(self) -> None:
         """The job is over. Raises OrderDiverged where the order goes on."""
         if self.taken < len(self.names):
-            raise OrderDiverged(f"the job ends after {self.taken:,} of {len(self.names):,} moments")
+            raise OrderDiverged(f"the job ends after {self.taken:,} of {len(self.names):,} actions")
 
 
 def recorded_order(names: Sequence[Name]) -> RecordedOrder:
-    """A written order."""
+    """The order that names its threads, as a chooser."""
     return RecordedOrder(names, MOST_ACTIONS)
 
 
 def fingerprint(names: Sequence[Name]) -> str:
-    """Twelve digits that tell one order from another."""
+    """Twelve digits that distinguish one order from another."""
     return hashlib.sha256(repr(tuple(map(tuple, names))).encode()).hexdigest()[:12]

@@ -1,4 +1,6 @@
-"""Token: a case and one of its orders as one word, which reproduces that order exactly on any machine.
+"""Token: a case of exploration and one of its orders, written as one word and read back, with nothing in it trusted.
+
+On any machine it reproduces that order exactly.
 
 A token comes from anywhere, so it is believed in nothing: what it expands to is bounded, its fields have the types that
 `encode_token` gives them, and its job and device go through the scenario's own validation, as those of a file do.
@@ -26,7 +28,7 @@ PLACE = Location("--replay")
 MOST_CHARACTERS = 1 << 17
 """The longest token: the longest argument that Linux passes on."""
 MOST_JSON_BYTES = 1 << 21
-"""The longest text that a token expands to: an order of some 200,000 moments."""
+"""The longest text that a token expands to: an order of some 200,000 actions."""
 MOST_STORAGE_BYTES = 1 << 26
 """The largest case that a token holds: input, output and the scratch of its cores."""
 TOO_DEEP = f"got a damaged token, wanted JSON of at most {DEEPEST} levels in it"

@@ -39,7 +39,7 @@ from tessbed.scenarios.format.schema_keys import (
 )
 from tessbed.scenarios.format.toml_source import Source, parse_toml
 from tessbed.scenarios.model import FirmwareChoice
-from tessbed.scenarios.shipped import drills
+from tessbed.scenarios.shipped import failure_cases
 
 BYTES = integer_kind(0, 1 << 40)
 NAMES = listed("a list of names", TEXT)
@@ -143,7 +143,7 @@ def shipped() -> dict[str, FailureCase]:
     """The failure cases that ship, read, by name."""
     return {
         name: compose_failure_case(parse_toml(path.read_text(encoding="utf-8"), str(path)))
-        for name, path in drills().items()
+        for name, path in failure_cases().items()
     }
 
 

@@ -70,7 +70,7 @@ class CheckFailed(Exception):
 
 @attrs.frozen
 class StepReport:
-    """What one step came to. `ok` is False where it did not go as the failure case says."""
+    """The result of one step. `ok` is False where it did not go as the failure case says."""
 
     number: int
     words: str
@@ -98,7 +98,7 @@ class SubmittedJob:
 class CaseRunner:
     """A failure case under way."""
 
-    drill: FailureCase
+    case: FailureCase
     runtime: Runtime = attrs.field(init=False)
     client: Client = attrs.field(init=False)
     buffers: dict[str, Buffer] = attrs.field(factory=dict, init=False)
@@ -108,13 +108,13 @@ class CaseRunner:
     processes: int = attrs.field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.runtime = backends.ev74(load_preset(self.drill.preset), firmware=backends.image(self.drill.firmware))
+        self.runtime = backends.ev74(load_preset(self.case.preset), firmware=backends.image(self.case.firmware))
         self._start_process()
 
     def run(self) -> list[StepReport]:
         """Every step in order, up to the first that does not go as the failure case says."""
         reported: list[StepReport] = []
-        for number, step in enumerate(self.drill.steps, 1):
+        for number, step in enumerate(self.case.steps, 1):
             reported.append(self._report(number, step))
             if not reported[-1].ok:
                 break
@@ -138,7 +138,7 @@ class CaseRunner:
         self.client = Client(self.runtime, self.runtime.queue(f"process {self.processes}"))
 
     def _allocate(self, values: dict[str, Any]) -> str:
-        tensors = self.drill.tensors
+        tensors = self.case.tensors
         size = values["bytes"] + sum(physical_bytes(tensors[name]) for name in values["holds"])
         size += sum(logical_bytes(tensors[name]) for name in values["scalars_of"])
         name, policy = values["buffer"], Policy(values["policy"])
@@ -147,12 +147,12 @@ class CaseRunner:
         return f"{size:,} bytes"
 
     def _place(self, values: dict[str, Any]) -> str:
-        size = physical_bytes(self.drill.tensors[values["tensor"]])
+        size = physical_bytes(self.case.tensors[values["tensor"]])
         self.views[values["view"]] = self._buffer(values).view(values["offset"], size)
         return f"{size:,} bytes from {values['offset']:,}"
 
     def _write(self, values: dict[str, Any]) -> str:
-        view, size = self._view(values["view"]), physical_bytes(self.drill.tensors[values["tensor"]])
+        view, size = self._view(values["view"]), physical_bytes(self.case.tensors[values["tensor"]])
         if view.length < size:
             raise BindingError("capacity", values["view"], f"got {view.length} bytes, wanted {size}")
         view.view(0, size).cpu.write(PATTERNS[values["pattern"]](size))
@@ -210,7 +210,7 @@ class CaseRunner:
         asked = self._asked(values["job"])
         if asked.source_holds is None:
             raise CheckFailed("wrong_bytes", "what the source holds is unknown")
-        truth, wanted = self.drill.tensors[asked.source_holds], self.drill.tensors[asked.writes]
+        truth, wanted = self.case.tensors[asked.source_holds], self.case.tensors[asked.writes]
         if asked.op.packs:
             case = oracle_case(geometry_of(asked.op, wanted, truth))
         else:
@@ -236,7 +236,7 @@ class CaseRunner:
             Node(node["name"], self._plan(node), node["backend"], node["source"], node["target"])
             for node in values["nodes"]
         ]
-        register(Graph(self.drill.name, nodes), self.runtime).close()
+        register(Graph(self.case.name, nodes), self.runtime).close()
         return "registered"
 
     def _end_process(self, _: dict[str, Any]) -> str:
@@ -274,7 +274,7 @@ class CaseRunner:
         return self._geometry(values["op"], values["reads"], values["writes"]).admit()
 
     def _geometry(self, op: str, reads: str, writes: str) -> Geometry:
-        source, target = self.drill.tensors[reads], self.drill.tensors[writes]
+        source, target = self.case.tensors[reads], self.case.tensors[writes]
         row = Op(op)
         tiled, linear = (target, source) if row.packs else (source, target)
         return geometry_of(row, tiled, linear)

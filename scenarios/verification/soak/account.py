@@ -15,7 +15,7 @@ class Account:
 
     `endings` counts jobs by how they ended, `refusals` requests that never became a job, by error; `notices` what the
     runtime found odd. `problems` are findings that must not be. `rss_bytes` are resident after the first thousand jobs
-    and at the most from then on, 0 where the platform does not tell.
+    and at the most from then on, 0 where the platform does not report it.
     """
 
     jobs: int = 0

@@ -144,7 +144,7 @@ def trim_heap() -> None:
 
 
 def resident_bytes() -> int:
-    """Resident memory of this process; 0 where the platform does not tell."""
+    """Resident memory of this process; 0 where the platform does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):

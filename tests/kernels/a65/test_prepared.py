@@ -164,7 +164,7 @@ def test_starts_no_thread(name: str) -> None:
 
 
 def threads() -> tuple[int, int]:
-    """Python's threads, and the operating system's where it tells."""
+    """Python's threads, and the operating system's where it reports them."""
     tasks = "/proc/self/task"
     return threading.active_count(), len(os.listdir(tasks)) if os.path.exists(tasks) else 0
 

@@ -140,7 +140,7 @@ def words_from(part: int, count: int, width: int) -> bytes:
 @by_kind
 @pytest.mark.parametrize("rank", range(1, 7))
 def test_channel_axis_positions(kind: Kind, rank: int) -> None:
-    """The channel axis may stand anywhere at every rank, its unit neighbours mapped or not."""
+    """The channel axis may be anywhere at every rank, its unit neighbours mapped or not."""
     op, dtype, to = kind
     for position, mapped, pad16, tile in product(range(rank), (False, True), (False, True), (8, 16, 40)):
         shape = tuple(37 if axis == position else 1 for axis in range(rank))

@@ -94,7 +94,7 @@ def test_final_tile_travels_apart(channels: int) -> None:
 
 
 @pytest.mark.parametrize("name", engines())
-def test_engine_is_told(name: str) -> None:
+def test_engine_is_reported(name: str) -> None:
     """The prepared execution names its engine, also in its repr."""
     with using(name):
         prepared = backend_of("tess").check_inference(request_of(PATHS["tess bf16"][0]))

@@ -48,7 +48,7 @@ def golden_packets() -> dict[str, bytes]:
     return {name: packet.raw for name, packet in packets.items()}
 
 
-def spoilt(raw: bytes, **changes: int) -> bytes:
+def corrupted(raw: bytes, **changes: int) -> bytes:
     """`raw` with some fields overwritten, and the checksum repaired unless it is itself among them."""
     changed = bytearray(raw)
     for name, value in changes.items():

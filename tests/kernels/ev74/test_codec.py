@@ -8,7 +8,7 @@ from tessbed.kernels.ev74.codec import Packet, PacketFault, decode, pack_packet,
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, PACKET_BYTES, VERSION_MAJOR
 from tessbed.kernels.ev74.rules import check_bound, check_packet
 from tests.geometries import name_of, random_geometries
-from tests.kernels.ev74.cases import GOLDEN, HWC, WC, packet_of, plan_of, repacked, spoilt
+from tests.kernels.ev74.cases import GOLDEN, HWC, WC, corrupted, packet_of, plan_of, repacked
 from tests.oracle import Geometry, linear_bytes, tiled_bytes
 
 TEMPLATE = packet_of(GOLDEN["cast-2x3-pitched"])
@@ -137,7 +137,7 @@ def test_the_fill_is_zero_where_no_channel_is_padded(channels: int, tile: int, f
 def test_other_versions_and_unknown_flags_are_refused(change: dict[str, int], code: str, field: str) -> None:
     """With the checksum repaired: another major, a newer minor, an undefined flag, magic and size are each refused."""
     with pytest.raises(PacketFault) as caught:
-        decode(spoilt(TEMPLATE.raw, **change))
+        decode(corrupted(TEMPLATE.raw, **change))
     assert (caught.value.code, caught.value.field) == (code, field)
 
 
@@ -149,10 +149,10 @@ def test_other_versions_and_unknown_flags_are_refused(change: dict[str, int], co
         (b"nope" + TEMPLATE.raw[4:], "magic"),
         (TEMPLATE.raw[:-1], "size"),
         (TEMPLATE.raw + b"\0", "size"),
-        (spoilt(TEMPLATE.raw, version_major=2) + bytes(16), "version"),
-        (spoilt(TEMPLATE.raw, crc32=0), "crc"),
-        (spoilt(TEMPLATE.raw, crc32=0, op=0), "crc"),
-        (spoilt(TEMPLATE.raw, op=0), "range"),
+        (corrupted(TEMPLATE.raw, version_major=2) + bytes(16), "version"),
+        (corrupted(TEMPLATE.raw, crc32=0), "crc"),
+        (corrupted(TEMPLATE.raw, crc32=0, op=0), "crc"),
+        (corrupted(TEMPLATE.raw, op=0), "range"),
     ],
     ids=["empty", "3 bytes", "magic", "short", "trailing", "longer later version", "crc", "crc before range", "range"],
 )
@@ -171,4 +171,4 @@ def test_packing_is_the_inverse_of_decoding() -> None:
     assert pack_packet({}).raw == seal(bytes(PACKET_BYTES))
     with pytest.raises(OverflowError):
         pack_packet({"op": 256})
-    assert repacked(TEMPLATE.raw, op=2) == spoilt(TEMPLATE.raw, op=2)
+    assert repacked(TEMPLATE.raw, op=2) == corrupted(TEMPLATE.raw, op=2)

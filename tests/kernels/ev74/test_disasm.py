@@ -5,7 +5,7 @@ import pytest
 from tessbed.kernels.ev74.diff import packet_changes, packet_difference
 from tessbed.kernels.ev74.disasm import disassemble, spell
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, PACKET_BYTES, SECTIONS
-from tests.kernels.ev74.cases import BOUND, golden_packets, spoilt
+from tests.kernels.ev74.cases import BOUND, corrupted, golden_packets
 
 PACKETS = golden_packets()
 HEAD = PACKETS["cast-head"]
@@ -62,9 +62,13 @@ def test_values_are_spelt_for_people(field: str, value: int, text: str) -> None:
 @pytest.mark.parametrize(
     ("raw", "fault", "marked"),
     [
-        (spoilt(HEAD, crc32=1), "crc32: got 0x00000001, wanted 0x", ["crc32"]),
-        (spoilt(HEAD, op=3, flags=2), "op: got 0x3, wanted 1 (tess) or 2 (detess) or 4 (detesscast)", ["op", "flags"]),
-        (spoilt(HEAD, h_tile=81), "h_tile: got 81, wanted at most the extent 80 [geometry]", ["h_tile"]),
+        (corrupted(HEAD, crc32=1), "crc32: got 0x00000001, wanted 0x", ["crc32"]),
+        (
+            corrupted(HEAD, op=3, flags=2),
+            "op: got 0x3, wanted 1 (tess) or 2 (detess) or 4 (detesscast)",
+            ["op", "flags"],
+        ),
+        (corrupted(HEAD, h_tile=81), "h_tile: got 81, wanted at most the extent 80 [geometry]", ["h_tile"]),
         (HEAD[:206], "packet_bytes: got 206 bytes", ["packet_bytes", "input_address", "output_address"]),
         (HEAD + b"\x01\x02", "packet_bytes: got 218 bytes", ["packet_bytes", "01"]),
     ],

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tessbed.kernels.ev74.codec import seal
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, PACKET_BYTES
 from tessbed.kernels.ev74.refusals import REFUSALS
-from tests.kernels.ev74.cases import golden_packets, spoilt
+from tests.kernels.ev74.cases import corrupted, golden_packets
 from tests.kernels.ev74.invariant import VALID, listing_agrees, near_packets, outcome
 
 SEEDS = list(golden_packets().values())
@@ -56,4 +56,4 @@ def test_random_bytes(raw: bytes, repaired: bool) -> None:
 @given(st.sampled_from(SEEDS), st.lists(field_changes, min_size=1, max_size=4))
 def test_random_fields(raw: bytes, changes: list[tuple[str, int]]) -> None:
     """Packets with up to four fields replaced give a documented outcome, their listing the same."""
-    assert listing_agrees(spoilt(raw, **dict(changes)))
+    assert listing_agrees(corrupted(raw, **dict(changes)))

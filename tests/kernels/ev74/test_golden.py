@@ -8,7 +8,7 @@ from tessbed.kernels.ev74.codec import Packet
 from tessbed.kernels.ev74.rules import check_packet
 from tests.golden.by_hand import hex_of
 from tests.kernels.ev74 import kaitai
-from tests.kernels.ev74.cases import BOUND, FOLDER, golden_packets, spoilt
+from tests.kernels.ev74.cases import BOUND, FOLDER, corrupted, golden_packets
 from tests.kernels.ev74.crc import crc32
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.bin"))
@@ -90,7 +90,7 @@ def test_a_generated_reader_knows_the_limits(reader: kaitai.Reader, tmp_path: Pa
     """The limits of single fields are in packet.ksy, too: the generated reader refuses each at the field at fault."""
     paths = [tmp_path / f"{index}.bin" for index in range(len(LIMITS))]
     for path, (name, value) in zip(paths, LIMITS, strict=True):
-        path.write_bytes(spoilt(golden("tess-2x17-pad16"), **{name: value}))
+        path.write_bytes(corrupted(golden("tess-2x17-pad16"), **{name: value}))
     refusals = [str(refusal).partition(":")[0] for refusal in reader.read(paths)]
     assert refusals == [camel(name) for name, _ in LIMITS]
 

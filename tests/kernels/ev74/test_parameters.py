@@ -61,7 +61,7 @@ def test_the_packet_carries_the_parameters() -> None:
         ("quanttess", {"parameters_reserved": 1}, "noncanonical", "parameters_reserved"),
     ],
 )
-def test_what_stands_for_no_value_is_refused(name: str, change: dict[str, int], code: str, field: str) -> None:
+def test_what_means_no_value_is_refused(name: str, change: dict[str, int], code: str, field: str) -> None:
     """With the checksum repaired, each value that the operation does not take is refused at its field."""
     with pytest.raises(PacketFault) as caught:
         check_packet(pack_packet(values_of(name) | change).raw)

@@ -240,7 +240,7 @@ def test_a_lost_job_of_a_graph_is_recovered_before_the_error_is_raised() -> None
 
 
 def test_a_refusal_in_the_middle_of_a_run_leaves_nothing_in_flight() -> None:
-    """A dirty line that the third node's submission names is mended, and the run repeated."""
+    """A dirty line that the third node's submission names is corrected, and the run repeated."""
     runtime = Runtime(make_device())
     case = fan(runtime, ["ev74"] * 3)
     case.targets["y2"] = runtime.allocate(LINEAR_BYTES, policy=Policy.CACHED_MANUAL)
@@ -294,9 +294,9 @@ def test_a_node_on_the_cpu_may_use_storage_that_no_device_sees() -> None:
     graph = Graph("g", [Node("n", small_plan(), "a65", "x", "y")])
     register(graph, runtime).execute({"x": source}, {"y": target})
     assert target.host.tobytes() == linear_output(tiled_input()).tobytes()
-    twin = Graph("g", [Node("n", small_plan(), "ev74", "x", "y")])
+    other = Graph("g", [Node("n", small_plan(), "ev74", "x", "y")])
     with pytest.raises(ValueError, match="window"):
-        register(twin, runtime).execute({"x": source}, {"y": target})
+        register(other, runtime).execute({"x": source}, {"y": target})
 
 
 def test_outputs_in_one_cpu_line_wait_for_each_other() -> None:

@@ -175,9 +175,11 @@ def oversized() -> Plan:
 def test_a_failed_registration_leaves_nothing() -> None:
     """A node that can not be encoded, or an arena that does not fit, gives everything back."""
     runtime = Runtime(make_device())
-    spoiled = Graph("spoiled", [*chain(*MIXES["alternating"]).nodes, Node("huge", oversized(), "ev74", "a", "b")])
+    unencodable = Graph(
+        "unencodable", [*chain(*MIXES["alternating"]).nodes, Node("huge", oversized(), "ev74", "a", "b")]
+    )
     with pytest.raises(NotRepresentable):
-        register(spoiled, runtime)
+        register(unencodable, runtime)
     assert runtime.allocator.leaks == ()
     full = Runtime(make_device(memory={"window_bytes": 4096}))
     with full.allocate(1), pytest.raises(HeapExhausted):

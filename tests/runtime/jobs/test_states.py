@@ -45,7 +45,7 @@ def test_a_move_does_what_the_table_says_or_nothing(state: State, move: Transiti
 
 
 def test_the_table_is_sound() -> None:
-    """No row stands twice, every state can be reached, only final states have no way on, all others reach one."""
+    """No row occurs twice, every state can be reached, only final states have no way on, all others reach one."""
     assert len(NEXT) == len(TABLE)
     for state in State:
         path_to(state)

@@ -33,7 +33,7 @@ def test_senseless_sizes_are_refused(runtime: Runtime, size: object) -> None:
 
 
 def test_double_free_names_all_three_places(runtime: Runtime) -> None:
-    """Closing twice tells where the buffer was made, closed first, and closed again."""
+    """Closing twice says where the buffer was made, closed first, and closed again."""
     buffer = runtime.allocate(16, name="b")
     buffer.close()
     with pytest.raises(LifetimeError, match=r"made at test_buffers.py:\d+.*twice, first at test_.*, now at test_"):
@@ -50,7 +50,7 @@ USES: dict[str, Callable[[Buffer], object]] = {
 
 
 @pytest.mark.parametrize("use", USES)
-def test_use_after_close_is_told(runtime: Runtime, use: str) -> None:
+def test_use_after_close_is_reported(runtime: Runtime, use: str) -> None:
     """Every way to use a closed handle raises, naming the use and the place of the close."""
     buffer = runtime.allocate(16, name="b")
     buffer.close()
@@ -98,7 +98,7 @@ def test_a_with_statement_warns_of_leaks() -> None:
 
 
 def test_an_export_outlives_its_maker(runtime: Runtime) -> None:
-    """Another runtime maps the same bytes; both sides let go in any order, and then nothing lives."""
+    """Another runtime maps the same bytes; both sides release it in any order, and then nothing lives."""
     other = Runtime(make_device())
     buffer = runtime.allocate(64, name="shared")
     handle = runtime.export(buffer.view(16, 32))

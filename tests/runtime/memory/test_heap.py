@@ -41,7 +41,7 @@ def test_holes_join_in_any_order(order: tuple[int, ...]) -> None:
     assert (report.holes, report.free_bytes, report.largest_hole_bytes) == (1, 8 * PAGE_BYTES, 8 * PAGE_BYTES)
 
 
-def test_exhaustion_and_fragmentation_are_told_apart() -> None:
+def test_exhaustion_and_fragmentation_are_distinguished() -> None:
     """The refusal says whether bytes are missing or only a hole large enough."""
     heap = small_heap(4)
     taken = [heap.take(1) for _ in range(4)]

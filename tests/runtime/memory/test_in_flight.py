@@ -1,4 +1,4 @@
-"""In flight: one rule for whoever touches what a job uses, cached or not, on the CPU or on a device, at every moment.
+"""In flight: one rule for whoever touches what a job uses, cached or not, on the CPU or on a device, at every step.
 
 The table says for each pair of uses whether they may happen together. Each row is tried as an access of the CPU, as a
 job of the device, and as a node of a graph on both backends, after every event of the launch.
@@ -64,8 +64,8 @@ class Launch:
     storage: Buffer
     job: Job
 
-    def moments(self) -> Iterator[int]:
-        """Every moment from the submission until the job is final."""
+    def steps(self) -> Iterator[int]:
+        """Every step from the submission until the job is final."""
         count = 0
         while not self.job.final:
             yield count
@@ -91,14 +91,14 @@ CPU: dict[str, tuple[int, Callable[[View], object]]] = {
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.value)
 @pytest.mark.parametrize("call", CPU)
 @pytest.mark.parametrize("place", PLACES)
-def test_the_cpu_keeps_the_rule_at_every_moment(place: str, call: str, policy: Policy) -> None:
+def test_the_cpu_keeps_the_rule_at_every_step(place: str, call: str, policy: Policy) -> None:
     """From submission to the final state the answer is the table's; then everything is free again."""
     offset, length = PLACES[place]
     column, access = CPU[call]
     free = RULE[place][2 * (policy is not Policy.UNCACHED) + column]
     busy = launch(policy)
-    view, moments = busy.storage.view(offset, length), 0
-    for moments in busy.moments():  # noqa: B007
+    view, steps = busy.storage.view(offset, length), 0
+    for steps in busy.steps():  # noqa: B007
         before = busy.storage.allocation.storage.tobytes()
         if free:
             access(view)
@@ -109,7 +109,7 @@ def test_the_cpu_keeps_the_rule_at_every_moment(place: str, call: str, policy: P
             assert offset <= found.start < found.end <= offset + length
             assert busy.storage.allocation.storage.tobytes() == before
             assert check_runtime(busy.runtime) == []
-    assert moments > 8
+    assert steps > 8
     if policy is not Policy.UNCACHED:
         view.cpu.invalidate()
     access(view)
@@ -120,7 +120,7 @@ def test_the_storage_itself_counts_as_written(place: str) -> None:
     """`.host` of an uncached buffer may be written, so it is refused wherever a write is; the whole buffer always."""
     offset, length = PLACES[place]
     busy = launch(Policy.UNCACHED)
-    for _ in busy.moments():
+    for _ in busy.steps():
         with pytest.raises(CoherencyError, match="access_in_flight"):
             _ = busy.storage.host
         if RULE[place][1]:
@@ -198,12 +198,13 @@ MEETS = {
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("place", MEETS)
 def test_a_second_operation_keeps_the_rule_on_every_backend(place: str, role: str, way: str, policy: Policy) -> None:
-    """The A65's node is refused exactly where its EV74 twin is, by the same error that names the job in flight."""
+    """The A65's node is refused exactly where its EV74 counterpart is, by the same error that names the job in
+    flight."""
     refused = MEETS[place][ROLES.index(role)]
-    moments = len(list(launch(policy).moments()))
-    for moment in range(0, moments, 1 if refused else 16):
+    steps = len(list(launch(policy).steps()))
+    for number in range(0, steps, 1 if refused else 16):
         case = second(place, role, policy)
-        for _ in range(moment):
+        for _ in range(number):
             case.busy.runtime.step()
         if not refused:
             WAYS[way](case)
@@ -262,12 +263,12 @@ def test_the_first_granule_is_rewritten_as_the_last_one() -> None:
 
 
 def test_what_the_rule_forbids_loses_bytes() -> None:
-    """Without the checker a CPU write behind an output is lost at some moment of the launch; so the rule is needed."""
-    moments = len(list(launch(Policy.UNCACHED).moments()))
+    """Without the checker a CPU write behind an output is lost at some step of the launch; so the rule is needed."""
+    steps = len(list(launch(Policy.UNCACHED).steps()))
     lost = 0
-    for moment in range(moments):
+    for number in range(steps):
         busy = launch(Policy.UNCACHED, "off")
-        for _ in range(moment):
+        for _ in range(number):
             busy.runtime.step()
         behind = busy.storage.view(OUTPUT + LINEAR_BYTES, 4)
         behind.cpu.write(b"\x77" * 4)

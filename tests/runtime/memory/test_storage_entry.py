@@ -155,7 +155,7 @@ def test_an_object_of_another_runtime_is_refused_with_both_named(
     assert other.runtime.wait(other.job).outcome == "ok"
 
 
-def test_runtimes_of_one_name_are_told_apart() -> None:
+def test_runtimes_of_one_name_are_distinguished() -> None:
     """Equal names, and no names at all, still make a message that names two runtimes."""
     for name in ("same", ""):
         home, other = world(name), world(name)

@@ -93,7 +93,7 @@ def test_a_lost_job_is_quarantined_until_the_reset_is_confirmed(fault: Fault) ->
 
 
 def test_quarantine_lasts_until_somebody_resets() -> None:
-    """Without automatic reset the wait ends in JobLost, the buffers stay on loan, and a reset gives them back."""
+    """Without automatic reset the wait ends in JobLost, the buffers stay held, and a reset gives them back."""
     runtime = faulty(Fault("lost"), auto_reset=False)
     source, target = filled(runtime)
     job = runtime.submit(small_plan(), [source], [target], **patient(runtime))
@@ -160,7 +160,7 @@ def test_device_trouble_reaches_the_caller_by_name(kind: str, transfer: int) -> 
     assert runtime.run(small_plan(), [source], [target]).outcome == "ok"
 
 
-def test_a_hang_without_a_timeout_is_told() -> None:
+def test_a_hang_without_a_timeout_is_reported() -> None:
     """Nobody waits in silence: the error says which job, worker and transfer wait for what."""
     runtime = faulty(Fault("stall"))
     source, target = filled(runtime)

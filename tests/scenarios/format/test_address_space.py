@@ -1,4 +1,4 @@
-"""The window: a scenario that does not fit into the device's addresses is told so, with what would do."""
+"""The window: a scenario that does not fit into the device's addresses is refused, with what would do."""
 
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def test_what_would_do_does(name: str, engine: str, base: int) -> None:
 
 
 def test_words() -> None:
-    """The key is blamed where it stands, in a file or an override; the job's shape where the window is the preset's."""
+    """The key is named where it is, in a file or an override; the job's shape where the window is the preset's."""
     with pytest.raises(ScenarioError) as reported:
         load("yolov8n-heads-bf16", ["device.memory.window_bytes=1048576"])
     text = "got 1048576, wanted at least 4513792: jobs[3] has 1024000 bytes of input and 2048000 of output"

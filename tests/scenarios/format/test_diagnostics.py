@@ -251,7 +251,7 @@ ERRORS = [  # what to replace in SMALL, by what, and the one line that it gives
 
 @pytest.mark.parametrize(("old", "new", "line"), ERRORS, ids=[line.split(": ")[1] for _, _, line in ERRORS])
 def test_one_error(old: str, new: str, line: str) -> None:
-    """One error gives one line, and that line stands at its place."""
+    """One error gives one line, and that line names its location."""
     assert SMALL.count(old) >= 1
     assert problems_of(SMALL.replace(old, new, 1)) == [line]
 
@@ -307,7 +307,7 @@ FILES = [
 
 @pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[f"{n}-{c}" for n, c, _ in FILES])
 def test_input_files(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
-    """A missing, short or strange input file is an error of the scenario, told before anything runs."""
+    """A missing, short or strange input file is an error of the scenario, reported before anything runs."""
     if content is not None:
         (tmp_path / name).write_bytes(content)
     lines = problems_of(SMALL.replace('{ pattern = "golden" }', f'{{ file = "{name}" }}', 1), tmp_path)
@@ -315,7 +315,7 @@ def test_input_files(tmp_path: Path, name: str, content: bytes | None, message: 
     assert lines[0].startswith("f:9:18: jobs[0].input.file: " + message.format(folder=tmp_path))
 
 
-def test_many_unknown_keys_are_all_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_unknown_keys_are_all_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each unknown key is reported in its place; only the first ones are compared with the keys that there are."""
     compared: list[str] = []
 
@@ -331,7 +331,7 @@ def test_many_unknown_keys_are_all_told(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_large_table_is_cut_short() -> None:
-    """A table in the place of something else is told by its first keys."""
+    """A table in the place of something else is reported by its first keys."""
     (text,) = problems_of(
         SMALL.replace('name = "small"', "name = { " + ", ".join(f"k{i} = 1" for i in range(99)) + " }")
     )

@@ -181,7 +181,7 @@ def test_each_is_one(error: tuple[KeyPath, Any], folder: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.long)])
-def test_mending_one_shows_no_other(count: int, folder: Path) -> None:
+def test_correcting_one_shows_no_other(count: int, folder: Path) -> None:
     """Of random sets of errors, whichever one is corrected: what is reported then was reported before."""
     random = Random(12)
     for _ in range(count):

@@ -23,8 +23,8 @@ def linked(path: Path) -> None:
 
 def bound(path: Path) -> None:
     """A socket."""
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind(str(path))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
 
 
 def protected(path: Path) -> None:
@@ -33,7 +33,7 @@ def protected(path: Path) -> None:
     path.chmod(0o444)
 
 
-# what stands at the target, and what is said of it
+# what is at the target, and what is said of it
 UNUSABLE = {
     "link": (linked, "is a symbolic link, which is never followed: wanted a regular file"),
     "dangling link": (lambda path: path.symlink_to("nowhere"), "is a symbolic link"),
@@ -47,7 +47,7 @@ UNUSABLE = {
 
 @pytest.mark.parametrize(("make", "words"), UNUSABLE.values(), ids=UNUSABLE)
 def test_what_is_no_file_to_replace_is_refused(tmp_path: Path, make, words: str) -> None:
-    """It is named with its kind, and stands there as before; nothing is written beside it, before or after the work."""
+    """It is named with its kind, and is there as before; nothing is written beside it, before or after the work."""
     target = tmp_path / "out.csv"
     make(target)
     before = entries(tmp_path), target.lstat()

@@ -137,7 +137,7 @@ def test_targets_that_can_be_no_folder(tmp_path, runs, make, words) -> None:
 
 
 def test_the_current_folder_and_one_without_room_beside_it(tmp_path, monkeypatch, runs) -> None:
-    """One can stand in the folder that is replaced, and its parent may be read-only: it stays the same folder."""
+    """One can be in the folder that is replaced, and its parent may be read-only: it stays the same folder."""
     target = tmp_path / "parent" / "run"
     target.mkdir(parents=True)
     inode = target.stat().st_ino
@@ -156,7 +156,7 @@ def test_the_current_folder_and_one_without_room_beside_it(tmp_path, monkeypatch
 
 @pytest.mark.skipif(not os.path.ismount("/dev/shm"), reason="wants a disk that ends at a known folder")
 def test_a_target_on_another_disk_than_its_parent() -> None:
-    """What is written stands in it: renames do not cross disks."""
+    """What is written is in it: renames do not cross disks."""
     with closing(OutputFolder.open(Path("/dev/shm"), lambda path: None)) as folder:
         assert folder.new.parent == Path("/dev/shm")
         assert folder.new.is_dir()

@@ -1,4 +1,4 @@
-"""What a wait is told by: a credit or a channel, the port's data or the channel's, and each worker's own reasons."""
+"""What a wait is named by: a credit or a channel, the port's data or the channel's, and each worker's own reasons."""
 
 import random
 
@@ -47,7 +47,7 @@ QUEUES = {  # read channels, credits: what the second of two reads lacks, and it
 
 
 @pytest.mark.parametrize(("channels", "allowed", "lacked", "grant"), QUEUES.values(), ids=QUEUES)
-def test_a_queue_for_a_credit_is_told_from_one_for_a_channel(channels, allowed, lacked, grant) -> None:
+def test_a_queue_for_a_credit_is_distinguished_from_one_for_a_channel(channels, allowed, lacked, grant) -> None:
     """What a transfer lacked is judged by the tick before its grant, in which it takes a credit itself."""
 
     def two_reads(ctx):

@@ -63,7 +63,7 @@ def test_advice_is_drawn_with_its_bounds_and_knees() -> None:
 
 
 def test_curves_of_numbers_and_of_words() -> None:
-    """Numbers stand where they belong and in order, words as they were given, without a line between them."""
+    """Numbers are where they belong and in order, words as they were given, without a line between them."""
     figure = plots.curves("a sweep", "device.slots", [4, 1, 2], "device.cores", {"3": {4: 70, 1: 90}, "4": {2: 80}})
     (axes,) = figure.axes
     assert names(figure) == ("a sweep", "device.slots", "device ticks")
@@ -98,16 +98,16 @@ def test_the_course_of_a_search() -> None:
     figure = plots.course(reported, [(2, 9), (3, 7), (4, 7)])
     (axes,) = figure.axes
     assert names(figure) == ("x", "trial", "job ticks")
-    dots, steps, stands = axes.lines
+    dots, steps, base_line = axes.lines
     assert [*zip(dots.get_xdata(), dots.get_ydata(), strict=True)] == [(2, 9), (3, 7), (4, 8)]
     assert [*zip(steps.get_xdata(), steps.get_ydata(), strict=True)] == [(2, 9), (3, 7), (4, 7)]
     assert steps.get_drawstyle() == "steps-post"
-    assert list(stands.get_ydata()) == [8, 8]
+    assert list(base_line.get_ydata()) == [8, 8]
     nothing = plots.course({**reported, "as_it_stands_ticks": None, "trials": trials[:1]}, [])
     assert labels(nothing) == []
 
 
-def test_slower_trials_stand_at_the_upper_edge() -> None:
+def test_slower_trials_are_at_the_upper_edge() -> None:
     """One bad trial does not hide what the search gained."""
     trials = [{"trial": n, "ticks": ticks} for n, ticks in enumerate([1000, 90_000, 990, 985], 1)]
     reported = {"name": "x", "minimise": "ticks", "as_it_stands_ticks": 1000, "trials": trials}

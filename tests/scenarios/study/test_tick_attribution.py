@@ -124,7 +124,7 @@ def test_a_comparison_is_made_of_its_terms(tmp_path) -> None:
 
 @pytest.mark.parametrize("engine", ["simpy", "verify"])
 def test_every_engine_gives_the_same_account(engine) -> None:
-    """The account depends on what happened, and not on which engine told it."""
+    """The account depends on what happened, and not on which engine reported it."""
     scenario = load("oversized-pitch", EV74)
     reported, other = (attribution_report.document(measure_scenario(scenario, name)) for name in ("exact", engine))
     assert reported["jobs"] == other["jobs"]

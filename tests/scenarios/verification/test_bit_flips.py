@@ -54,7 +54,7 @@ def bench(geometry: Geometry) -> FlipBench:
     return FlipBench(plan, golden_bytes(plan.input.required_bytes), 0xC3, DeviceSpec(), 0)
 
 
-def fates(bits: list[Bit]) -> Counter[FlipOutcome]:
+def outcomes(bits: list[Bit]) -> Counter[FlipOutcome]:
     return Counter(bit.outcome for bit in bits)
 
 
@@ -71,7 +71,7 @@ def test_every_bit_of_a_packet_is_explained(name: str) -> None:
     bits = list(flip_every_bit(bench(GOLDEN[name])))
     assert len(bits) == BITS == 8 * PACKET_BYTES
     assert [(bit.field.name, bit.number) for bit in bits if not bit.explained] == []
-    assert fates(bits)[FlipOutcome.OUTPUT] > 0
+    assert outcomes(bits)[FlipOutcome.OUTPUT] > 0
     assert {bit.field.name for bit in bits if bit.outcome is FlipOutcome.RESERVED} == {"flags"} | {
         field.name for field in FIELDS if "reserved" in field.name
     }
@@ -87,8 +87,8 @@ def test_every_bit_of_a_random_packet_is_explained(geometry: Geometry) -> None:
 def test_the_fill_shows_in_the_output() -> None:
     """Each bit of a fill that is used changes the output; the fill of a job without one is refused."""
     field = [BY_NAME["channel_fill"]]
-    assert fates(list(flip_every_bit(bench(GOLDEN["tess-int8-fill"]), field))) == {FlipOutcome.OUTPUT: 8}
-    assert fates(list(flip_every_bit(bench(GOLDEN["tess-2x17-pad16"]), field))) == {FlipOutcome.REFUSED: 8}
+    assert outcomes(list(flip_every_bit(bench(GOLDEN["tess-int8-fill"]), field))) == {FlipOutcome.OUTPUT: 8}
+    assert outcomes(list(flip_every_bit(bench(GOLDEN["tess-2x17-pad16"]), field))) == {FlipOutcome.REFUSED: 8}
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_an_idle_bit_is_reported(monkeypatch: pytest.MonkeyPatch, rule: str, nam
     assert len(kept) == len(rules.RULES) - 1
     monkeypatch.setattr(rules, "RULES", kept)
     bits = list(flip_every_bit(bench(GOLDEN[name]), [BY_NAME[field]]))
-    assert fates(bits)[FlipOutcome.UNEXPLAINED] > 0
+    assert outcomes(bits)[FlipOutcome.UNEXPLAINED] > 0
     assert not all(bit.explained for bit in bits)
 
 
@@ -120,13 +120,13 @@ def test_a_device_that_does_not_do_what_the_packet_says_is_reported(monkeypatch:
 
     tried = bench(GOLDEN["tess-int8-fill"])
     monkeypatch.setattr(geometry.PacketGeometry, "of", classmethod(bent))
-    assert fates(list(flip_every_bit(tried, [BY_NAME["channel_fill"]])))[FlipOutcome.UNEXPLAINED] == 8
+    assert outcomes(list(flip_every_bit(tried, [BY_NAME["channel_fill"]])))[FlipOutcome.UNEXPLAINED] == 8
 
 
 def test_the_same_storage_cut_otherwise_is_a_synonym() -> None:
     """Tile cuts that move no element count as synonyms where they cost nothing, and only those."""
     bits = list(flip_every_bit(bench(SAME_STORAGE), TILE_FIELDS))
-    assert fates(bits)[FlipOutcome.SYNONYM] > 0
+    assert outcomes(bits)[FlipOutcome.SYNONYM] > 0
     assert [bit for bit in bits if not bit.explained] == []
     raw = packet_of(SAME_STORAGE).raw
     for bit in (bit for bit in bits if bit.outcome is FlipOutcome.SYNONYM):
@@ -135,8 +135,8 @@ def test_the_same_storage_cut_otherwise_is_a_synonym() -> None:
         assert places(decode(changed)) == places(decode(raw))
 
 
-def test_places_tell_layouts_apart() -> None:
-    """Packets that put an element elsewhere have other places, also where a short pattern could not tell."""
+def test_places_distinguish_layouts() -> None:
+    """Packets that put an element elsewhere have other places, also where a short pattern could not show it."""
     raw = packet_of(GOLDEN["cast-head"]).raw
     assert places(decode(raw)) == places(decode(repacked(raw)))
     assert places(decode(raw)) != places(decode(repacked(raw, h_tile=8)))
@@ -159,7 +159,7 @@ def test_flipping_a_bit_flips_that_bit() -> None:
         assert delta[bit // 8] == 1 << bit % 8
 
 
-def test_fates_are_counted_by_field() -> None:
+def test_outcomes_are_counted_by_field() -> None:
     """Every field appears, in packet order, with all of its bits."""
     bits = list(flip_every_bit(bench(GOLDEN["detess-2x3"]), [BY_NAME["flags"], BY_NAME["op"]]))
     counts = by_field(bits)
@@ -174,7 +174,7 @@ def test_jobs_without_a_packet_have_no_bench_and_large_ones_are_refused() -> Non
         benches(load("yolov8n-heads-bf16"))
 
 
-def test_a_job_that_does_not_run_has_no_census(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_does_not_run_has_no_bit_flip_coverage(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the undamaged packet is refused, there is nothing to compare with."""
     monkeypatch.setattr(rules, "RULES", (_refuse,))
     with pytest.raises(BitFlipError, match="the undamaged packet ends in geometry"):

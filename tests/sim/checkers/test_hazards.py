@@ -91,7 +91,7 @@ def test_scratch_overlap_is_exact() -> None:
 
 
 class Packing:
-    """An action that touches the scratch bytes that it is told to say."""
+    """An action that touches the scratch bytes that it is given to say."""
 
     def __init__(self, reads: list[tuple[int, int]], writes: list[tuple[int, int]]) -> None:
         self.spans = reads, writes
@@ -287,7 +287,7 @@ def test_a_host_knows_by_interrupt_or_record(how: str) -> None:
     assert len(checker.findings) == (how == "neither")
 
 
-def test_a_race_is_told_with_both_sides() -> None:
+def test_a_race_is_reported_with_both_sides() -> None:
     """The text has the granule, both transfers with their bytes, and the order that is missing."""
 
     def body(ctx: Any) -> Any:

@@ -67,7 +67,7 @@ def test_an_early_interrupt_comes_before_the_job() -> None:
 
 
 def test_a_torn_record_differs_in_its_last_bit() -> None:
-    """All bytes but the last are those of the whole record, so only its checksum tells."""
+    """All bytes but the last are those of the whole record, so only its checksum shows it."""
     pages = []
     for faults in ((), (Fault("torn_record"),)):
         rig, _ = listening(*faults)

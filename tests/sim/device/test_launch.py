@@ -36,7 +36,7 @@ def test_the_earliest_fault_is_the_jobs() -> None:
 
 
 def test_of_one_tick_the_lowest_worker_has_the_fault() -> None:
-    """Workers that die in one tick are told by the lowest number."""
+    """Workers that die in one tick are reported by the lowest number."""
     inject = {(0, worker, 0): "worker_died" for worker in (2, 1)}
     done = build(faulty([10, 10, 10], []), {**HAND, **CORES, "workers": 3}, inject=inject).run().completion
     assert (done.status, done.detail) == (0x107, 1)

@@ -28,7 +28,7 @@ def two_reads(ctx):
 
 
 def grants(stats):
-    """(worker, seq, G, P, E, C) in the order of grants; within a tick the port tells the order."""
+    """(worker, seq, G, P, E, C) in the order of grants; within a tick the port gives the order."""
     return [(t.worker, t.seq, t.grant, t.start, t.end, t.done) for t in sorted(stats.trace, key=lambda t: t.start)]
 
 

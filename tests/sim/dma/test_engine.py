@@ -8,7 +8,7 @@ import pytest
 from tessbed.sim.events import event_queue
 from tessbed.sim.stats import STALLS
 from tessbed.sim.transfer.descriptor import Descriptor
-from tests.sim.costs import fold_chain, fold_read
+from tests.sim.costs import chain_cost, read_cost
 from tests.sim.programs import body_of
 from tests.sim.rig import DATA, HAND, OUT, build, read, transfer_ticks, write
 from tests.sim.stepper import walk
@@ -159,10 +159,10 @@ def steps_of(spec, bands):
     issue, steps = spec.dma.issue_ticks, []
     for number, (groups, ticks, ordered, chain) in enumerate(bands):
         for group in groups:
-            steps += [("spend", "issue", issue * len(group)), ("read", [fold_read(spec, d) for d in group])]
+            steps += [("spend", "issue", issue * len(group)), ("read", [read_cost(spec, d) for d in group])]
         steps += [("slot", number % spec.slots), ("spend", "compute", ticks)]
         steps += [("drains", "order")] if ordered else []
-        steps += [("spend", "issue", issue * len(chain)), ("drain", number % spec.slots, fold_chain(spec, chain))]
+        steps += [("spend", "issue", issue * len(chain)), ("drain", number % spec.slots, chain_cost(spec, chain))]
     return [*steps, ("drains", "end")]
 
 

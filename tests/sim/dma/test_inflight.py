@@ -92,7 +92,7 @@ def astray(body):
 
 
 def every_tick(env):
-    """Something stands in the queue at every tick, so that nothing ever comes next by itself."""
+    """Something is in the queue at every tick, so that nothing ever comes next by itself."""
     while True:
         yield env.timeout(1)
 

@@ -1,4 +1,4 @@
-"""Hangs: told, not timed out, and never confused with an error."""
+"""Hangs: reported, not timed out, and never confused with an error."""
 
 import pytest
 
@@ -49,16 +49,16 @@ A, B, C = "worker 0", "worker 1", "worker 2"
     ("waiting", "causes"),
     [
         ([], ()),
-        ([Waiting(A, "a bell", 7)], ("lost signal: worker 0 waits forever for a bell, since tick 7",)),
+        ([Waiting(A, "a signal", 7)], ("lost signal: worker 0 waits forever for a signal, since tick 7",)),
         (
             [Waiting(A, "worker 1", 3, (B,)), Waiting(B, "worker 0", 9, (A,)), Waiting(C, "worker 1", 5, (B,))],
             ("cycle: worker 0 waits for worker 1 waits for worker 0, since tick 9",),
         ),
         ([Waiting(A, "itself", 3, (A,))], ("cycle: worker 0 waits for worker 0, since tick 3",)),
         (
-            [Waiting(A, "a bell", 4), Waiting(B, "a channel", 6, (A,), held=True)],
+            [Waiting(A, "a signal", 4), Waiting(B, "a channel", 6, (A,), held=True)],
             (
-                "lost signal: worker 0 waits forever for a bell, since tick 4",
+                "lost signal: worker 0 waits forever for a signal, since tick 4",
                 "starvation: worker 1 waits for a channel, held by worker 0, since tick 6",
             ),
         ),
@@ -70,7 +70,7 @@ A, B, C = "worker 0", "worker 1", "worker 2"
     ids=["nobody", "lost signal", "cycle and a bystander", "alone", "starvation", "cycle of three"],
 )
 def test_a_hang_is_named(waiting: list[Waiting], causes: tuple[str, ...]) -> None:
-    """A cycle, a lost signal, starvation: each told once, with the tick since which nothing could change it."""
+    """A cycle, a lost signal, starvation: each reported once, with the tick since which nothing could change it."""
     assert diagnose(waiting) == causes
 
 

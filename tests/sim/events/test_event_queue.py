@@ -52,8 +52,8 @@ def test_the_package_asks_for_the_version_that_is_checked():
 
 def test_no_other_module_uses_what_is_private_to_simpy():
     """Outside of event_queue.py the product names nothing private of SimPy's."""
-    rooms = [ROOT / room for room in ("sim", "firmware_models", "runtime", "scenarios")]
-    modules = [path for room in rooms for path in sorted(room.rglob("*.py")) if path.name != "event_queue.py"]
+    packages = [ROOT / package for package in ("sim", "firmware_models", "runtime", "scenarios")]
+    modules = [path for package in packages for path in sorted(package.rglob("*.py")) if path.name != "event_queue.py"]
     found = [
         f"{path.relative_to(ROOT)}: {hit[0]}" for path in modules for hit in PRIVATE_USE.finditer(path.read_text())
     ]

@@ -1,4 +1,5 @@
-"""The exact engine, in Python and in C, against the event engine: every statistic, every moment of every transfer."""
+"""The exact engine, in Python and in C, against the event engine: every statistic, every timestamp of every
+transfer."""
 
 import random
 import subprocess
@@ -45,7 +46,7 @@ def compare(seed, monkeypatch):
 
 @pytest.mark.parametrize("first", range(0, QUICK, PER_TEST))
 def test_exact_is_the_event_engine(first, monkeypatch) -> None:
-    """All statistics and all moments are equal, and enough arrivals meet in one tick for that to mean something."""
+    """All statistics and all timestamps are equal, and enough arrivals meet in one tick for that to mean something."""
     shared = total = 0
     for seed in range(first, first + PER_TEST):
         ticks = Counter(compare(seed, monkeypatch))
@@ -99,7 +100,7 @@ def grid(tiles, workers):
 
 @pytest.mark.parametrize("workers", [1, 4, 6])
 def test_a_uniform_grid_costs_the_same_whatever_its_size(workers, monkeypatch) -> None:
-    """Ten million tiles take the decisions of ten thousand, and both forms tell the same of them."""
+    """Ten million tiles take the decisions of ten thousand, and both forms report the same of them."""
     served, serve = Counter(), Recurrence._serve
     monkeypatch.setattr(Recurrence, "_serve", lambda self, *a: served.update([tiles]) or serve(self, *a))
     for tiles in (10_000, 10_000_000):

@@ -24,7 +24,7 @@ ROW = [0] * 39 + [1]
     ids=["none", "one band", "edges", "rows of tiles", "inside", "longest", "too few"],
 )
 def test_repeats_become_runs(sequence, wanted) -> None:
-    """A block that repeats is a run, as long as it may be; what does not stands between."""
+    """A block that repeats is a run, as long as it may be; what does not is between."""
     assert [(list(run.bands), run.times) for run in runs_of(sequence)] == wanted
 
 

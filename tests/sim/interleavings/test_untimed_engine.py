@@ -140,7 +140,7 @@ def test_every_outcome_is_found(body: Any, workers: int, least: int) -> None:
     def reduced(choose: Choose) -> Any:
         stage, output, _ = run(choose)
         found.add(output)
-        return stage.taken
+        return stage.executed
 
     search = Search(reduced, 10000)
     assert len(set(search.orders())) == search.runs
@@ -155,7 +155,7 @@ JUDGED = [case for case in BODIES if case[0] not in (slot_overwritten, not_gathe
 
 
 @pytest.mark.parametrize(("body", "workers", "least"), JUDGED, ids=[body.__name__ for body, *_ in JUDGED])
-def test_the_checker_says_unsafe_exactly_if_an_order_spoils(body: Any, workers: int, least: int) -> None:
+def test_the_checker_says_unsafe_exactly_if_an_order_corrupts(body: Any, workers: int, least: int) -> None:
     """Both directions, on jobs small enough to try everything: a finding if, and only if, outcomes differ."""
     _, _, checker = staged(body, {"workers": workers}, "report")(lambda ready: 0)
     assert bool(checker.findings) == (least > 1)
@@ -168,27 +168,27 @@ def test_an_order_repeats() -> None:
     def once(seed: int) -> tuple[Any, bytes]:
         random = Random(seed)
         stage, output, _ = run(lambda ready: random.randrange(len(ready)))
-        return stage.taken, output
+        return stage.executed, output
 
     assert once(1) == once(1)
     assert once(1)[0] != once(2)[0]
     assert once(1)[1] == once(2)[1]
 
 
-def test_no_moment_before_its_cause() -> None:
+def test_no_action_before_its_cause() -> None:
     """Whatever is chosen, each action comes after all that it must follow."""
     run = staged(copy_body, {"workers": 3})
     for seed in range(20):
         random = Random(seed)
         stage, _, _ = run(lambda ready, random=random: random.randrange(len(ready)))
-        for number, action in enumerate(stage.taken):
+        for number, action in enumerate(stage.executed):
             assert all(cause < number for cause in action.causes)
 
 
 def test_a_search_is_bounded() -> None:
     """It stops where it is reported, and does not claim to have seen everything."""
     run = staged(two_in_a_granule, {"workers": 1})
-    search = Search(lambda choose: run(choose)[0].taken, 3)
+    search = Search(lambda choose: run(choose)[0].executed, 3)
     assert len(list(search.orders())) == 3
     assert not search.complete
 

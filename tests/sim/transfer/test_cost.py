@@ -5,7 +5,7 @@ import pytest
 from tessbed.sim.errors import HazardError
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tessbed.sim.transfer.descriptor import Descriptor
-from tests.sim.costs import fold_chain, fold_read
+from tests.sim.costs import chain_cost, read_cost
 from tests.sim.rig import DATA, build, read
 
 # Defaults: access 64, granule 64, memory 64 B/tick, channel 16 B/tick, setup 64, row 1, latency 200 / 120.
@@ -32,7 +32,7 @@ WRITES = [  # address, rows, row_bytes, pitch, (s, m, c, l), (port bytes, partia
 @pytest.mark.parametrize(("a", "r", "n", "p", "five", "counts"), [c[1:] for c in READS], ids=[c[0] for c in READS])
 def test_read_by_hand(a, r, n, p, five, counts) -> None:
     """A read is folded as the page says."""
-    cost = fold_read(DeviceSpec(), Descriptor(0x8000_0000 + a, 0, r, n, p, n))
+    cost = read_cost(DeviceSpec(), Descriptor(0x8000_0000 + a, 0, r, n, p, n))
     assert (cost.d, cost.s, cost.m, cost.c, cost.l) == ("read", *five)
     assert (cost.port_bytes, cost.bursts, cost.pages) == counts
 
@@ -40,22 +40,22 @@ def test_read_by_hand(a, r, n, p, five, counts) -> None:
 @pytest.mark.parametrize(("a", "r", "n", "p", "five", "counts"), [c[1:] for c in WRITES], ids=[c[0] for c in WRITES])
 def test_write_by_hand(a, r, n, p, five, counts) -> None:
     """A write of one segment is folded as the page says: partial granules are read first."""
-    cost = fold_chain(DeviceSpec(), [Descriptor(0x8000_0000 + a, 0, r, n, p, n)])
+    cost = chain_cost(DeviceSpec(), [Descriptor(0x8000_0000 + a, 0, r, n, p, n)])
     assert (cost.d, cost.s, cost.m, cost.c, cost.l) == ("write", *five)
     assert (cost.port_bytes, cost.partial_granules) == counts
 
 
 def test_strobes_leave_no_partial_granule() -> None:
     """With byte strobes a write costs atoms, as a read does."""
-    cost = fold_chain(override(DeviceSpec(), {"byte_strobes": True}), [Descriptor(8, 0, 1, 16, 0, 0)])
+    cost = chain_cost(override(DeviceSpec(), {"byte_strobes": True}), [Descriptor(8, 0, 1, 16, 0, 0)])
     assert (cost.m, cost.c, cost.port_bytes, cost.partial_granules) == (1, 1, 64, 0)
 
 
 def test_a_chain_is_the_sum_of_its_segments() -> None:
     """s, m and c add up; the latency comes once."""
     parts = [Descriptor(0, 0, 1, 64, 0, 0), Descriptor(70, 64, 3, 16, 80, 16)]
-    transfer_costs = [fold_chain(DeviceSpec(), [part]) for part in parts]
-    chain = fold_chain(DeviceSpec(), parts)
+    transfer_costs = [chain_cost(DeviceSpec(), [part]) for part in parts]
+    chain = chain_cost(DeviceSpec(), parts)
     assert (chain.s, chain.m, chain.c) == tuple(sum(getattr(f, k) for f in transfer_costs) for k in "smc")
     assert chain.l == 120
     assert [(s.port_ticks, s.data_ticks) for s in chain.segments] == [(f.m, f.c) for f in transfer_costs]
@@ -64,14 +64,14 @@ def test_a_chain_is_the_sum_of_its_segments() -> None:
 def test_background_traffic_and_page_walks() -> None:
     """background_percent derates the port, page_walk_ticks is paid for each page."""
     memory = {"background_percent": 50, "page_walk_ticks": 7}
-    cost = fold_read(override(DeviceSpec(), {"memory": memory}), Descriptor(4032, 0, 1, 128, 0, 0))
+    cost = read_cost(override(DeviceSpec(), {"memory": memory}), Descriptor(4032, 0, 1, 128, 0, 0))
     assert (cost.s, cost.m) == (64 + 2 * 7, 4)
 
 
 def test_cost_depends_on_the_address_modulo_a_page() -> None:
     """Two descriptors that differ by whole pages are one class."""
     shape = (0, 7, 50, 70, 50)
-    assert fold_read(DeviceSpec(), Descriptor(0x8000_0123, *shape)) is fold_read(
+    assert read_cost(DeviceSpec(), Descriptor(0x8000_0123, *shape)) is read_cost(
         DeviceSpec(), Descriptor(0x8000_5123, *shape)
     )
 
@@ -90,14 +90,14 @@ TOO_WIDE = [
 
 
 @pytest.mark.parametrize("descriptor", [d for _, d in TOO_WIDE], ids=[name for name, _ in TOO_WIDE])
-@pytest.mark.parametrize("cost", [fold_read, lambda spec, d: fold_chain(spec, [d])], ids=["read", "write"])
+@pytest.mark.parametrize("cost", [read_cost, lambda spec, d: chain_cost(spec, [d])], ids=["read", "write"])
 def test_a_field_is_never_narrowed(cost, descriptor) -> None:
     """What 16 bits cannot hold is a hazard, in either direction."""
     with pytest.raises(HazardError):
         cost(DeviceSpec(), descriptor)
 
 
-@pytest.mark.parametrize("cost", [fold_read, lambda spec, d: fold_chain(spec, [d])], ids=["read", "write"])
+@pytest.mark.parametrize("cost", [read_cost, lambda spec, d: chain_cost(spec, [d])], ids=["read", "write"])
 @pytest.mark.parametrize("scratch_pitch", [WIDE, 70_000, -1])
 def test_a_known_cost_hides_no_field(cost, scratch_pitch) -> None:
     """A scratch pitch is checked although a descriptor of the same cost has passed before."""
@@ -131,19 +131,19 @@ def test_an_engine_refuses_a_scratch_pitch(trace, packed) -> None:
 
 def test_the_widest_fields_fit() -> None:
     """65,535 is representable; the pitch of a single row does not matter."""
-    assert fold_read(DeviceSpec(), Descriptor(0, 0, 1, WIDE - 1, 1 << 40, 0)).payload_bytes == WIDE - 1
-    assert fold_read(DeviceSpec(), Descriptor(0, 0, 2, 1, WIDE - 1, 1)).pages == 2
-    assert fold_read(DeviceSpec(), Descriptor(0, 0, 2, 1, 1, WIDE - 1)).pages == 1
-    assert fold_read(DeviceSpec(), Descriptor(0, 0, 1, 1, 0, 1 << 40)).pages == 1
+    assert read_cost(DeviceSpec(), Descriptor(0, 0, 1, WIDE - 1, 1 << 40, 0)).payload_bytes == WIDE - 1
+    assert read_cost(DeviceSpec(), Descriptor(0, 0, 2, 1, WIDE - 1, 1)).pages == 2
+    assert read_cost(DeviceSpec(), Descriptor(0, 0, 2, 1, 1, WIDE - 1)).pages == 1
+    assert read_cost(DeviceSpec(), Descriptor(0, 0, 1, 1, 0, 1 << 40)).pages == 1
 
 
 def test_a_write_that_overlaps_itself_is_a_hazard() -> None:
     """Rows of a write may touch, not overlap."""
     with pytest.raises(HazardError, match="overlaps itself"):
-        fold_chain(DeviceSpec(), [Descriptor(0, 0, 2, 64, 63, 64)])
+        chain_cost(DeviceSpec(), [Descriptor(0, 0, 2, 64, 63, 64)])
 
 
 def test_a_chain_needs_a_descriptor() -> None:
     """An empty chain is a hazard."""
     with pytest.raises(HazardError):
-        fold_chain(DeviceSpec(), [])
+        chain_cost(DeviceSpec(), [])

@@ -79,7 +79,7 @@ def outcome(rig, changes, *, late=False):
         for tick, what, where in changes:
             if tick > env.now + 1:
                 yield env.timeout(tick - 1 - env.now)
-            yield env.timeout(tick - env.now)  # the last but one tick puts it behind what stands in the queue
+            yield env.timeout(tick - env.now)  # the last but one tick puts it behind what is in the queue
             change(memory, what, where, spare)
 
     if late:

@@ -44,7 +44,7 @@ LANDS = [("at_issue", {1}), ("at_completion", {2})]
 
 @pytest.mark.parametrize(("policy", "values"), LANDS, ids=[policy for policy, _ in LANDS])
 def test_a_drain_samples_its_slot_when_the_policy_says(policy, values) -> None:
-    """Spoiling a slot under its drain is harmless with at_issue and shows with at_completion."""
+    """Overwriting a slot under its drain is harmless with at_issue and shows with at_completion."""
     rig = build(overwrite_after_issue, {"workers": 1, "data_movement": policy})
     rig.run()
     assert set(rig.data[OUT : OUT + 128].tolist()) == values

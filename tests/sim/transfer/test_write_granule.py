@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tessbed.sim.transfer.descriptor import Descriptor
 from tessbed.sim.transfer.write_granule import split_rows
-from tests.sim.costs import fold_chain
+from tests.sim.costs import chain_cost
 
 GRANULES = st.sampled_from([16, 32, 64, 128])
 
@@ -53,7 +53,7 @@ def test_whole_granules_are_the_covered_ones(offset, rows, row_bytes, gap, granu
     split.publish(storage, offset, np.ones(rows * row_bytes, np.uint8))
     assert np.array_equal(storage.reshape(-1, granule).sum(axis=1), np.where(sums == granule, granule, 0))
     spec = override(DeviceSpec(), {"write_granule_bytes": granule})
-    cost = fold_chain(spec, [Descriptor(offset, 0, rows, row_bytes, pitch, row_bytes)])
+    cost = chain_cost(spec, [Descriptor(offset, 0, rows, row_bytes, pitch, row_bytes)])
     partial = int(((sums > 0) & (sums < granule)).sum())
     assert cost.partial_granules == partial == granules_read(split, storage, offset, granule).shape[0]
 

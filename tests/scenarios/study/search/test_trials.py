@@ -180,7 +180,7 @@ def test_random_and_grid_take_the_points_of_a_sweep(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("chosen", ["tpe", "genetic"])
-def test_learning_begins_where_the_scenario_stands(chosen, tmp_path) -> None:
+def test_learning_begins_at_the_scenario_itself(chosen, tmp_path) -> None:
     """So no search ends with less than what is there already."""
     found, _ = searched(tmp_path / "r", chosen=chosen, count=1)
     assert dict(found.trials[0].point) == {

@@ -238,7 +238,7 @@ def _settings(prefix, changes):
             yield f"{prefix}.{name}", str(value)
 
 
-def test_a_key_tells_every_field_of_the_device() -> None:
+def test_a_key_covers_every_field_of_the_device() -> None:
     """Two devices that differ in any one parameter have different keys."""
     spec = DeviceSpec()
     keys = {resolver.key_of("digest", spec, "exact")}

@@ -105,7 +105,7 @@ def test_too_many_values_or_points(head, monkeypatch) -> None:
 
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="looks for processes in /proc")
 def test_processes_of_a_killed_sweep_end(tmp_path) -> None:
-    """SIGKILL tells nobody; its workers notice and leave."""
+    """SIGKILL notifies nobody; its workers notice and leave."""
     varied = ["--vary", "device.workers=1..64", "--vary", "device.dma.setup_ticks=1..400"]
     line = [sys.executable, "-m", "tessbed", "sweep", "yolov8n-heads-int8", *varied, "-j", "2"]
     process = subprocess.Popen(

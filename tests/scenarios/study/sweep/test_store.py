@@ -31,7 +31,7 @@ def kept(path, rows=(("a", ROW),)) -> None:
 
 
 def damaged(path) -> None:
-    """The header stands, the pages behind it do not."""
+    """The header is intact, the pages behind it do not."""
     kept(path, [(f"key {n}", ROW) for n in range(1000)])
     raw = path.read_bytes()
     path.write_bytes(raw[:4096] + b"\xff" * (len(raw) - 4096))

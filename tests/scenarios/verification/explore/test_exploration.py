@@ -25,7 +25,7 @@ from tests import oracle
 from tests.firmware_models.mutants import MUTANTS, Mutant
 from tests.geometries import random_geometries
 
-SPOILING = [mutant for mutant in MUTANTS if mutant.corrupts]
+CORRUPTING = [mutant for mutant in MUTANTS if mutant.corrupts]
 BY_NAME = {mutant.name: mutant for mutant in MUTANTS}
 
 
@@ -84,7 +84,7 @@ def case_of_mutant(mutant: Mutant) -> ExplorationCase:
     return case_of(mutant.geometry, **mutant.changes)
 
 
-@pytest.mark.parametrize("mutant", SPOILING, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", CORRUPTING, ids=lambda mutant: mutant.name)
 def test_a_bug_is_found_shrunk_and_replayed(mutant: Mutant) -> None:
     """Some order corrupts a byte; a smaller job does too; its token gives the same order and the same wrong byte."""
     case = case_of_mutant(mutant)
@@ -146,7 +146,7 @@ def test_clean_firmware_is_right_in_every_order() -> None:
     assert exhaustive > 3
 
 
-def test_luck_is_told_from_wrong() -> None:
+def test_luck_is_distinguished_from_wrong() -> None:
     """A hazard depends on the order; what is wrong in every order is a plain wrong answer."""
     explored = {}
     for name in ("even row split", "narrowed pitch"):

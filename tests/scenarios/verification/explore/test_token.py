@@ -240,7 +240,7 @@ def test_an_order_is_a_list_of_names(order: Any, words: str, capsys: pytest.Capt
 
 
 def test_an_order_that_goes_on_after_the_end(capsys: pytest.CaptureFixture[str]) -> None:
-    """A verdict is about the whole order of the token: moments behind the job's end are no part of any order."""
+    """A verdict is about the whole order of the token: actions behind the job's end are no part of any order."""
     with BY_NAME["even row split"].applied():
         found = explore(case_of_mutant(BY_NAME["even row split"]), 20, 1)
         assert found.failure is not None
@@ -248,15 +248,15 @@ def test_an_order_that_goes_on_after_the_end(capsys: pytest.CaptureFixture[str])
         assert replayed(capsys, encoded(found.case, order))[0] == 4
         code, out, err = replayed(capsys, encoded(found.case, [*order, order[-1]]))
     assert (code, out) == (2, "")
-    assert f"ends after {len(order):,} of {len(order) + 1:,} moments" in err
+    assert f"ends after {len(order):,} of {len(order) + 1:,} actions" in err
 
 
 def test_a_plain_order_has_an_end(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an order a job of more moments than allowed is refused when they are used up."""
-    monkeypatch.setattr("tessbed.scenarios.verification.explore.schedules.MOST_MOMENTS", 5)
+    """Without an order a job of more actions than allowed is refused when they are used up."""
+    monkeypatch.setattr("tessbed.scenarios.verification.explore.schedules.MOST_ACTIONS", 5)
     code, out, err = replayed(capsys, encoded(CASES[0]))
     assert (code, out) == (2, "")
-    assert "more than 5 moments" in err
+    assert "more than 5 actions" in err
 
 
 def test_no_token_is_printed_that_is_not_accepted() -> None:

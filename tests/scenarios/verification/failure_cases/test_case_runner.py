@@ -1,4 +1,4 @@
-"""Failure cases: each error from the field is refused or found, and prints exactly what stands beside it."""
+"""Failure cases: each error from the field is refused or found, and prints exactly its expected output."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import pytest
 from tessbed.commands.drill import transcript
 from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.format.toml_source import parse_toml
-from tessbed.scenarios.verification.failure_cases.case_format import STEPS, compose_failure_case, drills
+from tessbed.scenarios.verification.failure_cases.case_format import STEPS, compose_failure_case, failure_cases
 from tessbed.scenarios.verification.failure_cases.case_runner import ACTIONS, CaseRunner
 
 PAGE = Path(__file__).parents[4] / "docs" / "drills.md"
@@ -17,10 +17,10 @@ HEAD = 'name = "n"\nabout = "a"\n'
 TENSOR = '[[tensors]]\nname = "t"\ndtype = "int8"\nshape = [4, 4]\n'
 
 
-@pytest.mark.parametrize("name", drills())
-def test_a_drill_prints_what_stands_beside_it(name: str) -> None:
-    """Every step goes as the failure case says, and a user is told these very words."""
-    path = drills()[name]
+@pytest.mark.parametrize("name", failure_cases())
+def test_a_failure_case_prints_its_expected_output(name: str) -> None:
+    """Every step goes as the failure case says, and a user reads these very words."""
+    path = failure_cases()[name]
     script = compose_failure_case(parse_toml(path.read_text(encoding="utf-8"), str(path)))
     reported = CaseRunner(script).run()
     printed = transcript(script.name, script.about, [str(step) for step in reported], all(step.ok for step in reported))
@@ -28,22 +28,22 @@ def test_a_drill_prints_what_stands_beside_it(name: str) -> None:
     assert "\n".join(printed) + "\n" == path.with_suffix(".txt").read_text(encoding="utf-8")
 
 
-def test_every_drill_makes_an_error_and_has_a_remark() -> None:
-    """A failure case tells where it comes from, and at least one step of it is refused."""
-    assert len(drills()) >= 13
-    for path in drills().values():
+def test_every_failure_case_makes_an_error_and_has_a_remark() -> None:
+    """A failure case says where it comes from, and at least one step of it is refused."""
+    assert len(failure_cases()) >= 13
+    for path in failure_cases().values():
         text = path.read_text(encoding="utf-8")
         assert text.startswith("# In the field: ")
         assert any(step.refused for step in compose_failure_case(parse_toml(text, path.name)).steps)
 
 
 def test_the_table_of_steps_is_the_list_of_what_can_be_done() -> None:
-    """Each step of the format is done by the stage, and stands on the page with its keys."""
+    """Each step of the format is done by the stage, and is on the page with its keys."""
     text = PAGE.read_text(encoding="utf-8")
     assert list(STEPS) == list(ACTIONS)
     for name, (meaning, keys) in STEPS.items():
         assert f"| `{name}` | {meaning} | {', '.join(f'`{key.name}`' for key in keys) or 'none'} |" in text
-    for name, path in drills().items():
+    for name, path in failure_cases().items():
         assert (
             f"| `{name}` | {compose_failure_case(parse_toml(path.read_text(encoding='utf-8'), name)).about} |" in text
         )
@@ -65,14 +65,14 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("case", ERRORS.values(), ids=ERRORS.keys())
-def test_an_error_in_a_drill_is_told_with_its_place(case: tuple[str, str]) -> None:
+def test_an_error_in_a_failure_case_is_reported_with_its_place(case: tuple[str, str]) -> None:
     """File, line and column, what was got and what is wanted."""
     text, words = case
     with pytest.raises(ScenarioError, match=words):
         compose_failure_case(parse_toml(text, "d.toml"))
 
 
-def test_a_step_that_should_be_refused_and_is_not_fails_the_drill() -> None:
+def test_a_step_that_should_be_refused_and_is_not_fails_the_failure_case() -> None:
     """The failure case ends there, and says what was expected."""
     steps = '[[steps]]\ndo = "leaks"\nrefused = "leaks"\n[[steps]]\ndo = "end_process"\n'
     (reported,) = CaseRunner(compose_failure_case(parse_toml(HEAD + steps, "d.toml"))).run()
@@ -80,7 +80,7 @@ def test_a_step_that_should_be_refused_and_is_not_fails_the_drill() -> None:
     assert reported.result == "none; but it must be refused as leaks"
 
 
-def test_another_refusal_than_expected_fails_the_drill() -> None:
+def test_another_refusal_than_expected_fails_the_failure_case() -> None:
     """Only the named refusal will do; unknown names are refused too."""
     for step, words in (
         ('do = "close"\nbuffer = "b"', "no such buffer, there are none [no_buffer]"),

@@ -58,7 +58,7 @@ def test_all_faults_come() -> None:
         assert abs(struck.count(kind) - wanted) < 5 * wanted**0.5
 
 
-def test_progress_tells_how_many_are_final() -> None:
+def test_progress_says_how_many_are_final() -> None:
     """Progress grows and ends at the number of jobs."""
     on_progress: list[int] = []
     run_soak(load("soak"), 300, "none", 1, progress=on_progress.append)
@@ -96,7 +96,7 @@ def test_senseless_requests_are_refused(jobs: int, profile: str, words: str) -> 
             run_soak(load("soak", ["jobs.*.backend=a65"]), count, "none", 1)
 
 
-def test_the_verb_prints_an_account() -> None:
+def test_the_command_prints_an_account() -> None:
     """`tessbed soak --json` gives the document and exit code 0; talk goes to stderr."""
     command = [sys.executable, "-m", "tessbed", "soak", "soak", "--jobs", "40", "--seed", "5", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -105,7 +105,7 @@ def test_the_verb_prints_an_account() -> None:
     assert (reported["schema_version"], reported["verdict"], reported["jobs"], reported["seed"]) == (1, "ok", 40, 5)
 
 
-def test_the_verb_refuses_what_has_no_job_for_the_device() -> None:
+def test_the_command_refuses_what_has_no_job_for_the_device() -> None:
     """A scenario without an EV74 tensor is a usage error, exit code 2, in one line."""
     command = [sys.executable, "-m", "tessbed", "soak", "soak", "--set", "jobs.*.backend=a65"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -117,7 +117,7 @@ def test_the_verb_refuses_what_has_no_job_for_the_device() -> None:
 def test_a_failure_of_ours_is_no_usage_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What fails inside a soak is not blamed on whoever asked for it."""
+    """What fails inside a soak is not attributed to whoever asked for it."""
     monkeypatch.setattr("tessbed.scenarios.verification.soak.cases.expected_output", lambda *_: int("no number"))
     with pytest.raises(SystemExit) as ended:
         main(["soak", "soak", "--jobs", "3"])

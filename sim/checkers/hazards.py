@@ -83,7 +83,7 @@ class JobCheck:
     """The watch over one job. Stamps: `submitted`, and `known` when the host learned of its end.
 
     `kernel` names the user's kernel that runs, if one does: then what is found is kept until the job has ended, by
-    `folds`, and raised by nobody; gathers are compared with drains, too; `errors` are the kernel's own.
+    `_folds`, and raised by nobody; gathers are compared with drains, too; `errors` are the kernel's own.
     """
 
     checker: Checker

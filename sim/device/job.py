@@ -53,7 +53,7 @@ class JobContext:
     def launch(self, body: Body, *, user: UserCode | None = None) -> Steps:
         """Run `body` on each worker of the grid, once a job; raises the earliest DeviceFault after all ended.
 
-        `user` says that a user wrote the body: then its mistakes end the job, with a report, and nothing else.
+        `user` says that a user wrote the body: then its errors end the job, with a report, and nothing else.
         """
         if self.launched is not None:
             raise HazardError("a job launches its grid once")

@@ -3,7 +3,7 @@
 The rule: the head of a pool is granted at the first tick at which it has arrived, a channel is idle and a credit is
 there. All three are known integers, so that tick is a maximum:
 
-    max(now, arrival, idle_at[0], and flying[0] where as many are in flight as there are credits)
+    max(now, arrival, idle_at[0], and in_flight[0] where as many are in flight as there are credits)
 
 `in_flight` may hold C that are past, whose credits are back: they are dropped at the next grant, and do no harm before,
 since a past C is never the maximum. Under `fifo` the head is the least (arrival, worker, sequence). Under `round_robin`

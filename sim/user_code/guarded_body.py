@@ -1,4 +1,4 @@
-"""Guarded body: drives a user's body on a worker, so that its mistakes end the job and leave the device as it was.
+"""Guarded body: drives a user's body on a worker, so that its errors end the job and leave the device as it was.
 
 A body is resumed only here. What comes out of it is one of four things:
 

@@ -122,7 +122,7 @@ def test_an_error_on_streams_that_fail(command: str, fork: Fork) -> None:
 
 @pytest.mark.parametrize("line", [(), ("--help",), ("--version",), ("-V",), ("help", "run")], ids=" ".join)
 def test_the_answers_of_the_group_itself(line: tuple[str, ...], fork: Fork) -> None:
-    """Help and version go through the same door."""
+    """Help and version go through the same stream."""
     assert fork(*line)["code"] == 0
     assert fork(*line, out="gone")["code"] == 141
     assert fork(*line, out="full")["code"] == 74

@@ -37,16 +37,9 @@ IN_A_RUN_FOLDER = {
     "run.json", "scenario.toml", "scenario.sha256", "stats.json", "report.md", "inputs/", "packets/", "transfers/"
 }  # fmt: skip
 EXAMPLES = {
-    "Op.TESS",
-    "complemented",
-    "x.bin",
-    "cN",
-    "CN",
-    "tessbed.NAME",
-    "tessbed.PACKAGE",
-    "module.name",
-    "device.nope",
-}
+    "Op.TESS", "complemented", "x.bin", "copy.py", "NAME.toml", "cN", "CN", "tessbed.NAME", "tessbed.PACKAGE",
+    "module.name", "device.nope"
+}  # fmt: skip
 OUTSIDE = {"share/man/man1/tessbed.1", "/dev/stdin", "sha256sum", "pyright"}
 EXTERNAL = EXAMPLES | OUTSIDE | IN_A_RUN_FOLDER
 LIBRARIES = {"np", "numpy", "simpy", "concurrent", "core", "events"}  # the last two are SimPy's modules
@@ -65,8 +58,8 @@ class Passage(NamedTuple):
 class Names:
     """What the code has: words, and pairs (owner, name) of what a module or class defines or code looks up."""
 
-    words: set[str] = attrs.field(factory=lambda: {*dir(builtins), *keyword.kwlist})
-    pairs: set[tuple[str, str]] = attrs.field(factory=set)
+    words: set[str] = attrs.field(factory=lambda: {*dir(builtins), *keyword.kwlist, *dir(float)})
+    pairs: set[tuple[str, str]] = attrs.field(factory=lambda: {("float", name) for name in dir(float)})
 
     def learn(self, owner: str, tree: ast.AST) -> None:
         """Take what a module or class defines and what its code looks up."""
@@ -90,7 +83,14 @@ class Names:
         if parts[0] in LIBRARIES:
             return True
         pairs = pairwise(parts)
-        return {*parts} <= self.words and (parts[0] in KEYS or {*pairs} <= self.pairs)
+        return {*parts} <= self.words and (parts[0] in KEYS or all(map(self.defines, pairs)))
+
+    def defines(self, pair: tuple[str, str]) -> bool:
+        """Whether the owner has the name, or a class does that ends so: `port.flat`, where KernelPort has `flat`."""
+        owner, name = pair
+        return pair in self.pairs or any(
+            other == name and owner.islower() and its.lower().endswith(owner) for its, other in self.pairs
+        )
 
 
 def passages_of(path: Path, names: Names) -> Iterator[Passage]:

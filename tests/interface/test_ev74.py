@@ -1,4 +1,4 @@
-"""Ev74 runs the operations on a simulated device: the oracle's bytes, a scenario's ticks, words for mistakes."""
+"""Ev74 runs the operations on a simulated device: the oracle's bytes, a scenario's ticks, words for errors."""
 
 import re
 from collections.abc import Callable
@@ -161,11 +161,11 @@ def test_wrong_bytes_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
     real = device_session.backends.run_result
 
-    def spoilt(job: Any, output: np.ndarray) -> Any:
+    def corrupted(job: Any, output: np.ndarray) -> Any:
         output[5] ^= 1
         return real(job, output)
 
-    monkeypatch.setattr(device_session.backends, "run_result", spoilt)
+    monkeypatch.setattr(device_session.backends, "run_result", corrupted)
     _, job = call(tessbed.Ev74(), "tess")
     assert (job.verified, job.ok) == (False, False)
     assert "byte 5" in job.complaints[0]
@@ -200,7 +200,7 @@ def test_devices(tmp_path: Path) -> None:
     assert [(problem.place.line, problem.place.column) for problem in caught.value.problems] == [(2, 1), (3, 9)]
 
 
-MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
+ERRORS: dict[str, tuple[Callable[[], object], str]] = {
     "a preset misspelt": (
         lambda: tessbed.Ev74("ev74-4cor"),
         "device: got the text 'ev74-4cor', wanted a preset, .* or a DeviceSpec; .*did you mean ev74-4core?",
@@ -224,8 +224,8 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("make", "text"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_mistakes(make: Callable[[], object], text: str) -> None:
+@pytest.mark.parametrize(("make", "text"), ERRORS.values(), ids=ERRORS.keys())
+def test_errors(make: Callable[[], object], text: str) -> None:
     """Each argument that can not be is refused in one sentence, with the nearest right thing."""
     with pytest.raises(tessbed.SpecError, match=re.compile(text)) as caught:
         make()

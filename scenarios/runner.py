@@ -22,6 +22,7 @@ from tessbed.scenarios.fault_strikes import idle_faults, planned_faults, submitt
 from tessbed.scenarios.judgement import judge_output
 from tessbed.scenarios.model import Scenario, ScenarioJob
 from tessbed.scenarios.outcome import NO_OUTPUT, JobOutcome, Outcome, ScenarioRun, Trouble
+from tessbed.scenarios.timeline.timeline import Timeline
 from tessbed.sim.errors import HangError, HazardError
 from tessbed.sim.fault_injection import Fault
 
@@ -48,9 +49,11 @@ def run_scenario(
     engine: str = "simpy",
     trace: bool = False,
     progress: Progress = lambda job, backend: None,
+    timeline: Timeline | None = None,
 ) -> ScenarioRun:
     """Run every job on its backends; `progress` hears of each before it starts. `trace` keeps every DMA transfer.
 
+    A `timeline` shows what the event engine does on the device of the scenario, up to the end of the run.
     Raises BindingError, CapabilityError, MemoryError, OSError for what the caller must correct.
     """
     instead = not_exact_because(scenario) if engine != "simpy" else None
@@ -58,34 +61,41 @@ def run_scenario(
     exact = ExactDevice(scenario.device, trace or engine == "verify") if engine != "simpy" else None
     runtime = None
     if engine != "exact" and any("ev74" in job.backends for job in scenario.jobs):
-        runtime = _runtime(scenario, trace=trace or engine == "verify")
-    runner = Runner(scenario, runtime, progress, exact)
+        runtime = _runtime(scenario, timeline, trace=trace or engine == "verify")
+    runner = Runner(scenario, runtime, progress, exact, timeline)
     jobs = tuple(runner.run(job) for job in scenario.jobs)
     if runtime and not runner.stopped_by:
         jobs = runner.settled(jobs)
         runtime.close()
+    if runtime and timeline:
+        runtime.devices[0].show_waits()
+        timeline.end(runtime.now)
     return ScenarioRun(
         scenario, jobs, dict(sorted(runtime.scheduler.noted.items())) if runtime else {}, engine, instead
     )
 
 
-def _runtime(scenario: Scenario, *, trace: bool) -> Runtime:
+def _runtime(scenario: Scenario, timeline: Timeline | None, *, trace: bool) -> Runtime:
     """One runtime on one device for all EV74 jobs."""
     firmware, faults = backends.image(scenario.firmware), planned_faults(scenario)
-    return backends.ev74(scenario.device, firmware=firmware, seed=scenario.seed, trace=trace, faults=faults)
+    tracer = timeline.device if timeline else None
+    return backends.ev74(
+        scenario.device, firmware=firmware, seed=scenario.seed, trace=trace, faults=faults, tracer=tracer
+    )
 
 
 @attrs.define
 class Runner:
     """A scenario under way: the runtime that its EV74 jobs share, and what corrupted it.
 
-    `exact` times those jobs, too, or in place of a runtime.
+    `exact` times those jobs, too, or in place of a runtime. `timeline` shows them.
     """
 
     scenario: Scenario
     runtime: Runtime | None
     progress: Progress
     exact: ExactDevice | None = None
+    timeline: Timeline | None = None
     stopped_by: str | None = None
 
     def run(self, job: ScenarioJob) -> JobOutcome:
@@ -114,10 +124,14 @@ class Runner:
         with backends.output_buffer(self.runtime, job.plan, job.output_prefill) as output_buffer:
             limits = {"workers": job.workers, "timeout_ticks": job.timeout_ticks}
             handed = backends.submit(self.runtime, job.plan, input_buffer, output_buffer, **limits, name=job.name)
+            if self.timeline:
+                self.timeline.job(handed)
             try:
                 self.runtime.wait(handed)
             except tuple(TROUBLES) as error:
                 trouble = _trouble(error)
+                if self.timeline:
+                    self.timeline.mark(trouble.kind, f"{job.name}: {trouble.text}", self.runtime.now)
                 self.stopped_by = job.name if trouble.kind in STOPS_DEVICE else None
                 if trouble.kind == "hang":
                     self.runtime.reset()

@@ -2,6 +2,8 @@
 
 ENGINES = ("simpy", "exact", "verify")
 """See `engines`."""
+TIMELINE_SUFFIXES = {".pftrace": "pftrace", ".perfetto-trace": "pftrace", ".vcd": "vcd", ".jsonl": "jsonl"}
+"""The format of a timeline by the suffix of its file; see `timeline.recording`."""
 SAMPLERS = ("tpe", "genetic", "random", "grid")
 """See `study.search.sampler`."""
 OBJECTIVES = {"ticks": "device_ticks", "job_ticks": "job_ticks"}

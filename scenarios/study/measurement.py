@@ -65,13 +65,13 @@ def check_workers(scenario: Scenario, device: DeviceSpec) -> None:
         raise SpecError([(("workers",), f"got {device.workers}, wanted at least {most}, which a job asks for")])
 
 
-def studied(scenario: Scenario) -> Scenario:
+def studied(scenario: Scenario, purpose: str = "study") -> Scenario:
     """The scenario with its EV74 jobs alone. Raises ScenarioError where there is none that moves a byte."""
     jobs = tuple(
         attrs.evolve(job, backends=("ev74",)) for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty
     )
     if not jobs:
-        text = "no job runs on ev74 and moves a byte: there is nothing to study"
+        text = f"no job runs on ev74 and moves a byte: there is nothing to {purpose}"
         raise ScenarioError([Problem(Location(scenario.name), text)])
     return attrs.evolve(scenario, jobs=jobs)
 

@@ -6,21 +6,18 @@ that transfer was doing: queueing for a channel or a credit, being set up, queue
 its latency. These parts touch and do not overlap, so they sum to the makespan exactly.
 """
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import attrs
 
 from tessbed.firmware_models import image
-from tessbed.firmware_models.band import Band
-from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.worker_loop import in_order, wait_groups
 from tessbed.scenarios.study.measurement import MeasuredJob
+from tessbed.scenarios.timeline.tile_class import tile_class
+from tessbed.scenarios.timeline.wait_parts import Credits, clipped, transfer_parts
 from tessbed.sim.stats import TransferRecord
 from tessbed.sim.transfer.cost import TransferCost, cost_table
-
-AXES = "CDHW"
 
 
 @attrs.frozen(order=True)
@@ -42,65 +39,37 @@ class AwaitedTransfer:
     record: TransferRecord
     cost: TransferCost
 
-    def parts(self, low: int, high: int, history: "PoolHistory") -> Iterator[tuple[str, int]]:
-        """(resource, ticks) of what it was doing in [low, high)."""
-        record, kind = self.record, self.record.kind
-        set_up = record.grant + self.cost.s
-        data = "memory port: data" if self.cost.c == self.cost.m else f"{kind} channel: data"
-        intervals = (
-            (record.arrival, record.grant, f"{kind} {history.lacks(record)}: queue"),
-            (record.grant, set_up, f"{kind} channel: set-up"),
-            (set_up, record.start, "memory port: queue"),
-            (record.start, record.end, data),
-            (record.end, record.done, f"{kind} latency"),
-        )
-        for start, end, resource in intervals:
-            ticks = min(end, high) - max(start, low)
-            if ticks > 0:
-                yield resource, ticks
-
-
-@attrs.define(eq=False)
-class PoolHistory:
-    """When transfers of each pool took and gave back a credit, to distinguish a lack of credits from a lack of
-    channels."""
-
-    limit: int
-    _taken: dict[str, list[int]] = attrs.field(factory=dict, init=False)
-    _given: dict[str, list[int]] = attrs.field(factory=dict, init=False)
-
-    def learn(self, records: Sequence[TransferRecord]) -> None:
-        """Take all transfers of a job."""
-        for record in records:
-            self._taken.setdefault(record.pool, []).append(record.grant)
-            self._given.setdefault(record.pool, []).append(record.done)
-        for ticks in (*self._taken.values(), *self._given.values()):
-            ticks.sort()
-
-    def lacks(self, record: TransferRecord) -> str:
-        """What a transfer queued for just before its grant."""
-        before = record.grant - 1
-        held = bisect_right(self._taken[record.pool], before) - bisect_right(self._given[record.pool], before)
-        return "credit" if held >= self.limit else "channel"
-
 
 def attribute_ticks(measured: MeasuredJob) -> Attribution:
-    """The terms of a job's makespan; they sum to its device ticks."""
-    stats, spec = measured.stats, measured.spec
-    history = PoolHistory(spec.dma.outstanding)
-    history.learn(stats.trace)
-    walk = _Walk(measured, {(r.worker, r.seq): r for r in stats.trace}, history)
+    """The terms of a job's makespan, the timeline of the core that ends last; they sum to its device ticks."""
+    stats = measured.stats
     last = max(stats.workers, key=lambda worker: (worker.finish_ticks, worker.worker)).worker
-    line = range(last % spec.cores, last + 1, spec.cores)
-    clock = 0
-    for worker in line:
-        start = stats.workers[worker].start_ticks
-        walk.terms[Term("launch", "relaunch" if clock else "stagger", "")] += start - clock
-        clock = walk.worker(worker, start)
-    found = {term: ticks for term, ticks in walk.terms.items() if ticks}
+    found = attribute_core(measured, last % measured.spec.cores)
     if sum(found.values()) != stats.device_ticks:
         raise ArithmeticError(f"the account of {measured.job.name} sums to {sum(found.values())}")
+    return found
+
+
+def attribute_core(measured: MeasuredJob, core: int) -> Attribution:
+    """The terms of a core's ticks, from the launch to the end of its last worker."""
+    stats, spec = measured.stats, measured.spec
+    pools = credits_by_pool(spec.dma.outstanding, stats.trace)
+    walk = _Walk(measured, {(r.worker, r.seq): r for r in stats.trace}, pools)
+    clock = 0
+    for worker in range(core, measured.workers, spec.cores):
+        start = stats.workers[worker].start_ticks
+        walk.terms[Term("launch", "relaunch" if worker != core else "stagger", "")] += start - clock
+        clock = walk.worker(worker, start)
+    found = {term: ticks for term, ticks in walk.terms.items() if ticks}
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def credits_by_pool(limit: int, records: Sequence[TransferRecord]) -> dict[str, Credits]:
+    """When the transfers of each pool held its credits, of which there are `limit`."""
+    pools: dict[str, list[TransferRecord]] = {}
+    for record in records:
+        pools.setdefault(record.pool, []).append(record)
+    return {pool: Credits.of(limit, mine) for pool, mine in pools.items()}
 
 
 @attrs.define
@@ -109,7 +78,7 @@ class _Walk:
 
     measured: MeasuredJob
     records: dict[tuple[int, int], TransferRecord]
-    history: PoolHistory
+    credits: dict[str, Credits]
     terms: Counter[Term] = attrs.Factory(Counter)
 
     def worker(self, worker: int, clock: int) -> int:
@@ -119,7 +88,7 @@ class _Walk:
         costs, seq, tiles = cost_table(spec), 0, ""
         drains: list[AwaitedTransfer] = []
         for band, ordered in in_order(program(worker), spec):
-            tiles = tile_class(geometry, band)
+            tiles = tile_class(geometry, band.reads, band.chain)
             for group in wait_groups(band, spec):
                 reads = [AwaitedTransfer(self.records[worker, seq + i], costs.read(d)) for i, d in enumerate(group)]
                 seq += len(reads)
@@ -143,25 +112,11 @@ class _Walk:
         last = max(awaited, key=lambda a: a.record.done, default=None)
         if last is None or last.record.done <= clock:
             return clock
-        for resource, ticks in last.parts(clock, last.record.done, self.history):
-            self.terms[Term(resource, reason, tiles)] += ticks
-        return last.record.done
-
-
-def tile_class(geometry: PacketGeometry, band: Band) -> str:
-    """Which boundary tiles a band touches: "full", or the axes along which a tile of it is partial, as "edge HW"."""
-    packs = geometry.packs
-    base = geometry.output_address if packs else geometry.input_address
-    ends = (band.chain or band.reads) if packs else (band.reads or band.chain)
-    edges = {edge for descriptor in (ends[0], ends[-1]) for edge in _edges(geometry, descriptor.address - base)}
-    return f"edge {''.join(sorted(edges))}" if edges else "full"
-
-
-def _edges(geometry: PacketGeometry, offset: int) -> Iterator[str]:
-    extents = geometry.tile(geometry.tile_number(offset)).extents
-    for name, axis, extent in zip(AXES, geometry.axes, extents, strict=True):
-        if axis.tiles > 1 and extent < axis.tile:
-            yield name
+        record = last.record
+        lack = self.credits[record.pool].lack(record.grant)
+        for resource, begin, end in clipped(transfer_parts(record, last.cost, lack), clock, record.done):
+            self.terms[Term(resource, reason, tiles)] += end - begin
+        return record.done
 
 
 def utilisation(measured: MeasuredJob) -> dict[str, float]:

@@ -25,9 +25,10 @@ from tessbed.sim.errors import DeviceFault, HazardError, MemoryFault
 from tessbed.sim.events import event_queue
 from tessbed.sim.events.deadlock import run_until
 from tessbed.sim.events.wait_graph import Waiting
-from tessbed.sim.fault_injection import Fault, FaultPlan, Strike, injections, no_faults, struck_transfer
+from tessbed.sim.fault_injection import FAULT_KINDS, Fault, FaultPlan, Strike, injections, no_faults, struck_transfer
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.stats import JobStats
+from tessbed.sim.tracer import Tracer
 from tessbed.sim.transfer.memory import DeviceMemory, MemoryProbe
 
 Injections = Mapping[tuple[int, int, int], str]
@@ -71,6 +72,7 @@ class Device:
     `inject` maps (number of the job, worker, sequence) to "dma_error", "stall" or "worker_died", see `Dma`;
     `faults` plans those and all others by the number of the job, `struck` has (number, fault) of each that took effect.
     `delivery.listeners` hear of every interrupt. `reset_ticks` is the spec's where nothing else is given.
+    `tracer` hears of all that happens, `trace` keeps every transfer in the JobStats; neither changes a tick.
     Without `moves` no transfer moves a byte and no worker packs one, while every tick stays as it was.
     """
 
@@ -86,6 +88,7 @@ class Device:
         default=attrs.Factory(lambda self: self.spec.reset_ticks, takes_self=True), kw_only=True
     )
     checker: Checker = attrs.field(factory=Checker, kw_only=True)
+    tracer: Tracer | None = attrs.field(default=None, kw_only=True)
     memory: DeviceMemory = attrs.field(init=False)
     delivery: CompletionInterrupt = attrs.field(init=False)
     struck: list[tuple[int, Fault]] = attrs.field(factory=list, init=False)
@@ -96,7 +99,7 @@ class Device:
 
     def __attrs_post_init__(self) -> None:
         self.memory = DeviceMemory(self.spec.memory)
-        self.delivery = CompletionInterrupt(self.env, self.memory, self.spec.completion_ticks)
+        self.delivery = CompletionInterrupt(self.env, self.memory, self.spec.completion_ticks, self.tracer)
 
     @property
     def now(self) -> int:
@@ -115,6 +118,8 @@ class Device:
         ticket = Ticket(self._submitted, submission, self.now, self.env.event(), check)
         self._submitted += 1
         self._queue.append(ticket)
+        if self.tracer is not None:
+            self.tracer.queued(submission.cookie, self.now)
         if self._running is None and len(self._queue) == 1:
             self._server = self.env.process(self._serve())
         return ticket.woken
@@ -140,6 +145,8 @@ class Device:
             event_queue.abandon(self._server)
         if self._running and self._running.job and self._running.job.launched:
             self._running.job.launched.stop()
+        if self.tracer is not None:
+            self.tracer.stopped(self.now)
         self.memory.on_change = None
         self.delivery.reset()
         self.checker.forget(self)
@@ -161,6 +168,12 @@ class Device:
         queued = [Waiting(f"job {ticket.number}", ahead, ticket.tick, on) for ticket in self._queue]
         return [*(_waiting_in(running) if running else []), *queued]
 
+    def show_waits(self) -> None:
+        """Let the tracer see what each running worker waits for, where no time will pass any more."""
+        launch = self._running.job.launched if self._running and self._running.job else None
+        for ctx in launch.running if launch else ():
+            ctx.stop(self.now)
+
     def _serve(self) -> Steps:
         while self._queue:
             ticket = self._running = self._queue.popleft()
@@ -168,13 +181,17 @@ class Device:
             self._running = None
 
     def _run(self, ticket: Ticket) -> Steps:
-        queued = self.now - ticket.tick
+        queued, tracer = self.now - ticket.tick, self.tracer
+        if tracer is not None:
+            tracer.dispatched(ticket.submission.cookie, self.now)
         if self.spec.dispatch_ticks:
             yield self.env.timeout(self.spec.dispatch_ticks)
         planned = self.faults(ticket.number)
 
         def strike(fault: Fault) -> None:
             self.struck.append((ticket.number, fault))
+            if tracer is not None:
+                tracer.struck(ticket.submission.cookie, fault.kind, FAULT_KINDS[fault.kind], self.now)
 
         self.delivery.announce(ticket.submission.cookie, planned, strike)
         job = ticket.job = self._make_job(ticket, planned, strike)
@@ -186,6 +203,8 @@ class Device:
         stats = job_stats(job, done, ticket.tick, queued, self.now, report)
         check_job_stats(stats)
         record = encode_record(Record(ticket.submission.cookie, done, job.parts["device"], job.workers))
+        if tracer is not None:
+            tracer.ended(ticket.submission.cookie, done.status, self.now)
         ending = Ending(ticket.submission.record_address, record, stats, ticket.woken, ticket.check.learned)
         self.delivery.report(ending, planned, strike)
 
@@ -207,13 +226,14 @@ class Device:
                 strike(fault)
 
         def start_dma() -> Dma:
-            options = inject, self.trace, self.moves, on_strike
+            options = inject, self.trace, self.moves, on_strike, self.tracer
             dma = Dma(self.env, self.spec, self.memory, self.seed, self.now, *options)
             self.memory.on_change = dma.look_up_again
             return dma
 
         probe = MemoryProbe(self.memory)
-        return JobContext(b"", ticket.submission.cookie, workers, self.spec, probe, self.env, start_dma, ticket.check)
+        options = start_dma, ticket.check, self.tracer
+        return JobContext(b"", ticket.submission.cookie, workers, self.spec, probe, self.env, *options)
 
     def _enter(self, job: JobContext, submission: Submission) -> Generator[Event, Any, Completion]:
         try:

@@ -14,6 +14,7 @@ from tessbed.sim.completion_record import RECORD_BYTES
 from tessbed.sim.events import event_queue
 from tessbed.sim.fault_injection import UNKNOWN_STATUS, Fault, Strike
 from tessbed.sim.stats import JobStats
+from tessbed.sim.tracer import Tracer
 from tessbed.sim.transfer.memory import DeviceMemory
 
 Listener = Callable[[int, JobStats | None], None]
@@ -40,6 +41,7 @@ class CompletionInterrupt:
     env: Environment
     memory: DeviceMemory
     completion_ticks: int
+    tracer: Tracer | None = None
     listeners: list[Listener] = attrs.field(factory=list, init=False)
     written: dict[int, Ending] = attrs.field(factory=dict, init=False)
     _epoch: int = attrs.field(default=0, init=False)
@@ -80,6 +82,8 @@ class CompletionInterrupt:
         if ending is None:
             return None
         ending.learned()
+        if self.tracer is not None:
+            self.tracer.known(cookie, event_queue.now(self.env))
         return ending.stats
 
     def reset(self) -> None:
@@ -106,6 +110,8 @@ class CompletionInterrupt:
         """The interrupt arrives; the host knows of the end before it does anything about it."""
         cookie = ending.stats.cookie
         ending.learned()
+        if self.tracer is not None:
+            self.tracer.known(cookie, event_queue.now(self.env))
         ending.woken.succeed(ending.stats)
         self._raise(cookie, ending.stats)
         if self.written.get(cookie) is ending:
@@ -121,6 +127,8 @@ class CompletionInterrupt:
         record = _torn(ending.record) if torn else ending.record
         self.memory.view(ending.address, RECORD_BYTES, write=True)[:] = bytearray(record)
         self.written[ending.stats.cookie] = ending
+        if self.tracer is not None:
+            self.tracer.recorded(ending.stats.cookie, event_queue.now(self.env))
 
     def _later(self, ticks: int, call: Callable[[], None]) -> None:
         epoch = self._epoch

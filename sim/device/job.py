@@ -16,6 +16,7 @@ from tessbed.sim.dma.engine import Dma
 from tessbed.sim.errors import HazardError
 from tessbed.sim.events import event_queue
 from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.tracer import Tracer
 from tessbed.sim.transfer.memory import MemoryProbe
 from tessbed.sim.user_code.guarded_body import guarded
 from tessbed.sim.user_code.user_code import UserCode
@@ -38,6 +39,7 @@ class JobContext:
     _env: Environment
     _start_dma: Callable[[], Dma]
     _check: JobCheck
+    _tracer: Tracer | None = None
     parts: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys((*PARTS, "device"), 0), init=False)
     counts: dict[str, int] = attrs.field(factory=dict, init=False)
     launched: Launch | None = attrs.field(default=None, init=False)
@@ -47,7 +49,10 @@ class JobContext:
         if ticks < 0 or part not in PARTS:
             raise HazardError(f"a wait of {ticks} ticks for {part!r}, wanted one of {PARTS}")
         if ticks:
+            begin = event_queue.now(self._env)
             yield self._env.timeout(ticks)
+            if self._tracer is not None:
+                self._tracer.spent_by_job(part, begin, begin + ticks)
         self.parts[part] += ticks
 
     def launch(self, body: Body, *, user: UserCode | None = None) -> Steps:
@@ -61,7 +66,11 @@ class JobContext:
             body = guarded(body, user, self._check)
         start = event_queue.now(self._env)
         self.launched = Launch(self._env, self.spec, self._start_dma(), self.workers, self.counts, self._check)
+        if self._tracer is not None:
+            self._tracer.launched(self.packet, self.launched.dma, start)
         try:
             yield from self.launched.run(body)
         finally:
             self.parts["device"] = event_queue.now(self._env) - start
+            if self._tracer is not None:
+                self._tracer.launch_ended(event_queue.now(self._env))

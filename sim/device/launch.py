@@ -55,20 +55,25 @@ class Launch:
     def stop(self) -> None:
         """Stop every core and the DMA where they are, for good."""
         self.dma.halt()
+        for ctx in self.running:
+            ctx.stop(event_queue.now(self.env))
         for process in self._cores:
             event_queue.abandon(process)
 
     def _core(self, core: int, body: Body) -> Steps:
-        pause = core * self.spec.launch_stagger_ticks
+        pause, reason, tracer = core * self.spec.launch_stagger_ticks, "stagger", self.dma.tracer
         scratch = np.empty(self.spec.usable_scratch_bytes, np.uint8)
         for worker in range(core, self.workers, self.spec.cores):
             if pause:
+                if tracer is not None:
+                    begin = event_queue.now(self.env)
+                    tracer.core_paused(core, reason, begin, begin + pause)
                 yield self.env.timeout(pause)
             if self.faults:
                 return
             scratch.fill(SCRATCH_FILL)
             yield from self._worker(worker, scratch, body)
-            pause = self.spec.relaunch_ticks
+            pause, reason = self.spec.relaunch_ticks, "relaunch"
 
     def _worker(self, worker: int, scratch: np.ndarray, body: Body) -> Steps:
         start = event_queue.now(self.env)
@@ -77,7 +82,12 @@ class Launch:
             WaitState(self.env, worker, scratch), self.workers, self.spec, self.counts, self.dma, staging
         )
         self.running.append(ctx)
+        tracer = self.dma.tracer
+        if tracer is not None:
+            tracer.worker_started(worker, worker % self.spec.cores, start)
         yield from self._guarded(ctx, body)
+        if tracer is not None:
+            tracer.worker_ended(worker, event_queue.now(self.env))
         self.running.remove(ctx)
         self.ended.append(self._account(ctx, start))
         ctx.leave()

@@ -23,6 +23,7 @@ from tessbed.sim.events.wait_graph import Waiting
 from tessbed.sim.hash_random import draw
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.stats import STALLS
+from tessbed.sim.tracer import Tracer
 from tessbed.sim.transfer.descriptor import Descriptor
 
 Steps = Generator[Event, Any, None]
@@ -54,6 +55,7 @@ class WorkerContext:
     _group: Sequence[Descriptor] = attrs.field(default=(), init=False)
     _death: DeviceFault | None = attrs.field(default=None, init=False)
     _pending: tuple[str, int | Sequence[int], int] = attrs.field(default=("", 0, 0), init=False)
+    _tracer: Tracer | None = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._reads, self._writes = (
@@ -61,6 +63,7 @@ class WorkerContext:
             self._dma.stream(self.wait_state, "write"),
         )
         self._on_issued = (self._request_group,)
+        self._tracer = self._dma.tracer
 
     @property
     def worker(self) -> int:
@@ -125,6 +128,8 @@ class WorkerContext:
         if self.staging:
             self.staging.gather(first, descriptors)
         self._seq += len(descriptors)
+        if self._tracer is not None:
+            self._tracer.gathered(self.worker, first, descriptors, self._tick())
         try:
             self._dma.read(self._reads, first, descriptors, self._tick())
         finally:
@@ -205,6 +210,17 @@ class WorkerContext:
         """Add `n` to one of the firmware's statistics."""
         self.counts[name] = self.counts.get(name, 0) + n
 
+    def note(self, **words: int | str) -> None:
+        """Say what the worker does from here on, for timelines: `source` for a line of a kernel, for one."""
+        if self._tracer is not None:
+            self._tracer.noted(self.worker, words)
+
+    def stop(self, tick: int) -> None:
+        """The worker never goes on: let a timeline show what it waits for."""
+        reason, what, since = self._pending
+        if self._tracer is not None and self.wait_state.wakeup.callbacks is not None and not isinstance(what, int):
+            self._tracer.waits(self.worker, reason, what, since, tick)
+
     def settle(self) -> Steps:
         """Wait for what flies without raising; for the device, after a fault."""
         try:
@@ -238,7 +254,10 @@ class WorkerContext:
             raise HazardError(f"worker {self.worker}: {reason} of {ticks} ticks")
         self.stalls[reason] += ticks
         now, ahead_to = event_queue.now(self.wait_state.env), self._ahead_to
-        self._ahead_to = (now if now > ahead_to else ahead_to) + ticks
+        begin = now if now > ahead_to else ahead_to
+        self._ahead_to = begin + ticks
+        if self._tracer is not None:
+            self._tracer.spent(self.worker, reason, begin, begin + ticks)
 
     def _spend(self, reason: str, ticks: int) -> Steps:
         """Let `ticks` pass."""
@@ -270,6 +289,8 @@ class WorkerContext:
         now = event_queue.now(self.wait_state.env)
         self._pending = (reason, ticks, now)
         self.stalls[reason] += ticks
+        if self._tracer is not None:
+            self._tracer.spent(self.worker, reason, now, now + ticks)
         self.wait_state.wakeup.callbacks = []
         event_queue.post(self.wait_state.env, now + ticks, event_queue.WORKER, event)
         return self.wait_state.wakeup
@@ -281,6 +302,8 @@ class WorkerContext:
             self.staging.gather(first, group)
         self._seq = first + len(group)
         seqs, tick = range(first, self._seq), self._tick()
+        if self._tracer is not None:
+            self._tracer.gathered(self.worker, first, group, tick)
         self.wait_state.awaited.update(seqs)
         self._pending = ("gather", seqs, tick)
         try:
@@ -298,14 +321,18 @@ class WorkerContext:
         chain = tuple(descriptors)
         if self.staging:
             self.staging.drain(seq, slot, chain)
+        if self._tracer is not None:
+            self._tracer.drained(self.worker, seq, slot, chain, self._tick())
         self._dma.write(self._writes, seq, chain, self._tick())
 
     def _resumed(self) -> None:
         """The wait for transfers is over; perhaps before the tick up to which the worker is ahead."""
-        reason, _, since = self._pending
+        reason, what, since = self._pending
         now = event_queue.now(self.wait_state.env)
         if now > since:
             self.stalls[reason] += now - since
+            if self._tracer is not None and not isinstance(what, int):
+                self._tracer.waited(self.worker, reason, what, since, now)
 
     def _wait_for(self, reason: str, seqs: Sequence[int]) -> Steps:
         unfinished, tick = self.wait_state.unfinished, self._tick()

@@ -32,6 +32,7 @@ from tessbed.sim.events import event_queue
 from tessbed.sim.events.event_queue import Alarm, Calls
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
 from tessbed.sim.stats import TransferRecord
+from tessbed.sim.tracer import Tracer
 from tessbed.sim.transfer.cost import CostTable, TransferCost, cost_table
 from tessbed.sim.transfer.descriptor import Descriptor
 from tessbed.sim.transfer.memory import DeviceMemory
@@ -59,6 +60,7 @@ class Dma:
     tracing: bool
     moves: bool = True
     on_strike: Callable[[str, int, int], None] = lambda kind, worker, seq: None
+    tracer: Tracer | None = None
     costs: CostTable = attrs.field(init=False)
     pools: list[Pool] = attrs.field(init=False)
     ports: list[MemoryPort] = attrs.field(init=False)
@@ -106,7 +108,8 @@ class Dma:
         """
         if self._halted:
             return
-        mapping = self.memory.latest(write=False) if self.ahead and not self.tracing and len(descriptors) > 1 else None
+        batched = self.ahead and not self.tracing and self.tracer is None and len(descriptors) > 1
+        mapping = self.memory.latest(write=False) if batched else None
         group = mapping and batch_of(stream, seq, arrival, descriptors, self.costs, mapping)
         if group:
             stream.requests += group.transfers
@@ -304,6 +307,8 @@ class Dma:
             stream.traffic.moved_bytes += perform(inflight.places)
         if self.tracing:
             self.trace.append(record_of(inflight, self.origin))
+        if self.tracer is not None:
+            self.tracer.landed(inflight, inflight.done)
         stream.land(inflight)
 
 

@@ -107,6 +107,9 @@ class UntimedWorker:
         """Add `n` to one of the firmware's statistics."""
         self.counts[name] = self.counts.get(name, 0) + n
 
+    def note(self, **words: int | str) -> None:
+        """Nothing: there is no time to show it in."""
+
     def _read(self, group: Sequence[Descriptor], oversized: bool) -> range:
         limit = self.spec.dma.wait_group
         if not 1 <= len(group) <= limit:

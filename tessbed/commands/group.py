@@ -31,6 +31,8 @@ COMMANDS = {
     "explore": "run jobs in many or all legal orders; shrink a failure",
     "soak": "run many random jobs with faults; check that nothing is lost",
     "explain": "report where every tick of an EV74 job went",
+    "trace": "write the timeline of a run, for Perfetto, GTKWave or Surfer",
+    "profile": "add up the timeline of a run: top bands, longest waits",
     "bound": "print certified lower bounds of an EV74 job and the gap to them",
     "advise": "report how many workers pay off, and why",
     "whatif": "re-run with each device parameter worse and better, ranked",

@@ -1,6 +1,5 @@
 """`tessbed run`: runs a scenario on its backends and checks every byte."""
 
-import sys
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -9,12 +8,14 @@ import click
 
 from tessbed.commands.options import echo_verdict, json_option, new_command, quiet_option, say, scenario_arguments
 from tessbed.commands.streams import echo_json
+from tessbed.commands.timeline_options import recorded, timeline_option
 from tessbed.commands.types import Folder, OneOf
 from tessbed.scenarios.format.option_values import ENGINES
 
 if TYPE_CHECKING:
-    from tessbed.scenarios.model import Scenario, ScenarioJob
+    from tessbed.scenarios.model import Scenario
     from tessbed.scenarios.outcome import ScenarioRun
+    from tessbed.scenarios.timeline.timeline import Timeline
 
 HELP = """Run SCENARIO (a file, or a name that `tessbed list` shows) and check every byte with an independent oracle.
 
@@ -31,6 +32,7 @@ Exit code: 0 ok, 1 a check failed, 2 invalid input, 3 a device fault or hang, 4 
     show_default=True,
     help="How the EV74 is timed: events that move every byte, an exact recurrence that moves none, or both, compared.",
 )
+@timeline_option
 @json_option
 @quiet_option
 def command(
@@ -39,19 +41,24 @@ def command(
     seed: int | None,
     output: Path | None,
     engine: str,
+    timeline: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """The run's document or table on stdout; returns the exit code."""
+    from tessbed.commands.scenario_run import foretell, watched_run
     from tessbed.scenarios.library import load
     from tessbed.scenarios.report import document, exit_code, report_table
 
     scenario = load(file, settings, seed)
-    _foretell(scenario, trace=output is not None, quiet=quiet)
-    if output is None:
-        done = _watched(scenario, engine, trace=False, quiet=quiet or as_json)
-    else:
-        done = _written(output, scenario, engine, quiet=quiet or as_json)
+    if timeline is not None:
+        _check_traceable(scenario, engine)
+    foretell(scenario, trace=output is not None, quiet=quiet)
+    with recorded(timeline, scenario.device, quiet=quiet) as shown:
+        if output is None:
+            done = watched_run(scenario, engine, quiet=quiet or as_json, timeline=shown)
+        else:
+            done = _written(output, scenario, engine, shown, quiet=quiet or as_json)
     if done.instead:
         say(f"engine simpy, not {engine}: {done.instead}", quiet=quiet)
     if output is not None:
@@ -63,45 +70,26 @@ def command(
     return exit_code(done)
 
 
-def _foretell(scenario: "Scenario", *, trace: bool, quiet: bool) -> None:
-    """Say what may be a slip, and what will take long. Raises MemoryError for a trace that does not fit into memory."""
-    from tessbed.scenarios.forecast import check_trace, forecasts
-    from tessbed.scenarios.format.notices import notices
+def _check_traceable(scenario: "Scenario", engine: str) -> None:
+    """Refuse a timeline of what has none: it is made of the events of the device."""
+    from tessbed.scenarios.exact_device import not_exact_because
+    from tessbed.scenarios.study.measurement import studied
 
-    for text in notices(scenario):
-        say(f"note: {text}", quiet=quiet)
-    found = forecasts(scenario)
-    if trace:
-        check_trace(found)
-    for one in found:
-        say(str(one), quiet=quiet or not one.long)
+    studied(scenario, "trace")
+    if engine == "exact" and not not_exact_because(scenario):
+        text = "the exact engine has no events to show, wanted --engine simpy or verify"
+        raise click.BadParameter(text, param_hint="--trace")
 
 
-def _written(output: Path, scenario: "Scenario", engine: str, *, quiet: bool) -> "ScenarioRun":
+def _written(
+    output: Path, scenario: "Scenario", engine: str, timeline: "Timeline | None", *, quiet: bool
+) -> "ScenarioRun":
     """Run, and write the run folder; without an end to both nothing is left of it."""
+    from tessbed.commands.scenario_run import watched_run
     from tessbed.scenarios.run_folder import RunFolder
 
     with RunFolder.open(output) as folder:
         adopted, began = folder.adopt(scenario), perf_counter()
-        done = _watched(adopted, engine, trace=True, quiet=quiet)
+        done = watched_run(adopted, engine, trace=True, quiet=quiet, timeline=timeline)
         folder.write(done, perf_counter() - began)
     return done
-
-
-def _watched(scenario: "Scenario", engine: str, *, trace: bool, quiet: bool) -> "ScenarioRun":
-    """Run with a progress bar, where a terminal watches and there is something to wait for."""
-    from tessbed.scenarios.forecast import forecasts
-    from tessbed.scenarios.runner import run_scenario
-
-    found = forecasts(scenario)
-    bands = sum(one.bands for one in found) * (2 if engine == "verify" else 1)
-    if quiet or not any(one.long for one in found) or not sys.stderr.isatty():
-        return run_scenario(scenario, engine=engine, trace=trace)
-    from tessbed.commands.job_progress import job_progress
-
-    with job_progress(bands) as begin:
-
-        def progress(job: "ScenarioJob", backend: str) -> None:
-            begin(f"{job.name} on {backend}")
-
-        return run_scenario(scenario, engine=engine, trace=trace, progress=progress)

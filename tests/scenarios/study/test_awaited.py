@@ -8,7 +8,8 @@ import pytest
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.study.measurement import measure_scenario, studied
-from tessbed.scenarios.study.tick_attribution import AwaitedTransfer, PoolHistory, attribute_ticks
+from tessbed.scenarios.study.tick_attribution import attribute_ticks, credits_by_pool
+from tessbed.scenarios.timeline.wait_parts import clipped, transfer_parts
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tessbed.sim.transfer.cost import cost_table
 from tests.contract.backends import plan_of
@@ -55,10 +56,9 @@ def test_a_queue_for_a_credit_is_distinguished_from_one_for_a_channel(channels, 
 
     dma = {**HAND["dma"], "issue_ticks": 1, "read_channels": channels, "outstanding": allowed}
     trace = build(two_reads, {**HAND, "dma": dma}, trace=True).run().trace
-    in_flight = PoolHistory(allowed)
-    in_flight.learn(trace)
+    in_pool = credits_by_pool(allowed, trace)
     second = max(trace, key=lambda record: record.seq)
-    assert (second.grant, in_flight.lacks(second)) == (grant, lacked)
+    assert (second.grant, in_pool[second.pool].lack(second.grant)) == (grant, lacked)
 
 
 @pytest.mark.parametrize(("more", "resource"), [(0, "memory port: data"), (1, "read channel: data")])
@@ -72,7 +72,6 @@ def test_data_is_the_ports_only_where_the_port_is_as_slow(more, resource) -> Non
     cost = cost_table(override(DeviceSpec(), HAND)).read(read(0, 0, 256))
     assert (cost.m, cost.c, record.end - record.start) == (4, 4, 4)
     record = attrs.evolve(record, end=record.end + more, done=record.done + more)
-    in_flight = PoolHistory(16)
-    in_flight.learn([record])
-    parts = AwaitedTransfer(record, attrs.evolve(cost, c=4 + more)).parts(record.grant, record.done, in_flight)
-    assert list(parts) == [("read channel: set-up", 3), (resource, 4 + more), ("read latency", 5)]
+    parts = clipped(transfer_parts(record, attrs.evolve(cost, c=4 + more), "channel"), record.grant, record.done)
+    found = [(name, end - begin) for name, begin, end in parts]
+    assert found == [("read channel: set-up", 3), (resource, 4 + more), ("read latency", 5)]

@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from tessbed.scenarios.study.measurement import measure_scenario, on_device
-from tessbed.scenarios.study.tick_attribution import AwaitedTransfer, PoolHistory, attribute_ticks
+from tessbed.scenarios.study.tick_attribution import attribute_ticks, credits_by_pool
+from tessbed.scenarios.timeline.wait_parts import RecentCredits, clipped, transfer_parts
 from tessbed.sim.dma.channel_pool import make_pools
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tessbed.sim.stats import STALLS, TransferRecord
@@ -33,12 +34,24 @@ QUEUES = [
 def test_a_credit_queue_is_no_channel_queue(others: list[tuple[int, int, int]], lacked: str) -> None:
     """What was lacking is what was lacking in the tick before the grant, in the transfer's own pool."""
     asked = record(9, 100, 110, 140)
-    in_flight = PoolHistory(2)
-    in_flight.learn([*(record(seq, *times) for seq, times in enumerate(others)), asked])
-    in_flight.learn([record(50 + seq, 0, 200, 300, pool="write") for seq in range(5)])
-    assert in_flight.lacks(asked) == lacked
-    resources = [resource for resource, _ in AwaitedTransfer(asked, cost_of(0, 4, 10)).parts(0, 140, in_flight)]
-    assert resources[0] == f"read {lacked}: queue"
+    mine = [*(record(seq, *times) for seq, times in enumerate(others)), asked]
+    pools = credits_by_pool(2, mine + [record(50 + seq, 0, 200, 300, pool="write") for seq in range(5)])
+    assert pools["read"].lack(asked.grant) == lacked
+    assert parts_of(asked, cost_of(0, 4, 10), lacked, 0, 140)[0][0] == f"read {lacked}: queue"
+
+
+@pytest.mark.parametrize(("others", "lacked"), [row[1:] for row in QUEUES], ids=[row[0] for row in QUEUES])
+@pytest.mark.parametrize("landed", [True, False], ids=["they have landed", "some still fly"])
+def test_a_timeline_under_way_knows_what_was_lacking(
+    others: list[tuple[int, int, int]], lacked: str, landed: bool
+) -> None:
+    """While transfers land, those that have not count as holders of a credit where their grant is before."""
+    recent = RecentCredits(2)
+    over = [times for times in others if landed or times[2] <= 110]
+    for seq, times in enumerate(sorted(over, key=lambda times: times[2])):
+        recent.learn(record(seq, *times))
+    recent.forget(90)
+    assert recent.lack(100, sum(times[0] < 100 for times in others if times not in over)) == lacked
 
 
 def test_the_pool_agrees_on_what_was_lacking() -> None:
@@ -46,13 +59,16 @@ def test_the_pool_agrees_on_what_was_lacking() -> None:
     spec = override(DeviceSpec(), {"dma": {"outstanding": 1, "read_channels": 2}})
     pool = make_pools(spec)[0]
     for dones, ready in (([100], 100), ([99], 99)):
-        pool.head, pool.in_flight = record(1, -1, -1, -1), [*dones]
+        pool.head, pool.flying = record(1, -1, -1, -1), [*dones]
         pool.free_at = [50, 60]
         assert pool.next_ready() == ready
-    in_flight = PoolHistory(1)
     asked = record(1, 100, 110, 140)
-    in_flight.learn([record(0, 0, 60, 100), asked])
-    assert in_flight.lacks(asked) == "credit"
+    assert credits_by_pool(1, [record(0, 0, 60, 100), asked])["read"].lack(asked.grant) == "credit"
+
+
+def parts_of(asked: TransferRecord, cost: TransferCost, lack: str, low: int, high: int) -> list[tuple[str, int]]:
+    """The parts of a wait with their ticks."""
+    return [(name, end - begin) for name, begin, end in clipped(transfer_parts(asked, cost, lack), low, high)]
 
 
 def cost_of(s: int, m: int, c: int) -> TransferCost:
@@ -68,17 +84,14 @@ def cost_of(s: int, m: int, c: int) -> TransferCost:
 def test_channel_data_is_what_the_port_does_not_explain(m: int, c: int, data: str) -> None:
     """Data ticks are the memory port's exactly where the port needs all of them."""
     asked = TransferRecord(0, 0, "read", 5, 0, "read", 20, 40, 40 + c, 70 + c, 64)
-    in_flight = PoolHistory(4)
-    in_flight.learn([asked])
-    parts = [*AwaitedTransfer(asked, cost_of(15, m, c)).parts(0, 70 + c, in_flight)]
-    assert parts == [
+    assert parts_of(asked, cost_of(15, m, c), "channel", 0, 70 + c) == [
         ("read channel: queue", 15),
         ("read channel: set-up", 15),
         ("memory port: queue", 5),
         (data, c),
         ("read latency", 30),
     ]
-    assert [*AwaitedTransfer(asked, cost_of(15, m, c)).parts(41, 45, in_flight)] == [(data, 4)]
+    assert parts_of(asked, cost_of(15, m, c), "channel", 41, 45) == [(data, 4)]
 
 
 @pytest.mark.parametrize("workers", [1, 5], ids=["one worker", "a core's workers"])

@@ -1,0 +1,1 @@
+"""Timelines, decoded by other people's readers."""

@@ -16,26 +16,37 @@ import attrs
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.scenarios.timeline.family import Family
 from tessbed.scenarios.timeline.flows import Flows
-from tessbed.scenarios.timeline.spans import NOTHING, Shape, Sink, TimelineSpan, Value, joined, shape, shape_of
+from tessbed.scenarios.timeline.spans import (
+    NOTHING,
+    Fields,
+    Sink,
+    TimelineSpan,
+    Value,
+    argument_fields,
+    fields_of,
+    joined,
+)
 from tessbed.scenarios.timeline.tile_class import tile_class, tiled_ends
 from tessbed.scenarios.timeline.transfers import RESET, UNFINISHED, TransferSpans, resources
 from tessbed.sim.transfer.descriptor import Descriptor
 
-WORKER = shape("worker", "job:text", "bands")
-BAND = shape("worker", "band", "slot", "reads", "read_bytes", "drain:address", "drain_bytes", "drain_descriptors")
-TILES = shape("tiles:text", "tile", "last_tile")
-WAIT = shape("transfers", "last", "mostly:text")
-IN_SLOT = shape("worker", "band")
-END = shape("worker", "tiles:text")
+WORKER = argument_fields("worker", "job:text", "bands")
+BAND = argument_fields(
+    "worker", "band", "slot", "reads", "read_bytes", "drain:address", "drain_bytes", "drain_descriptors"
+)
+TILES = argument_fields("tiles:text", "tile", "last_tile")
+WAIT = argument_fields("transfers", "last", "mostly:text")
+IN_SLOT = argument_fields("worker", "band")
+END = argument_fields("worker", "tiles:text")
 
 
-class WorkerStep(NamedTuple):
+class CoreStep(NamedTuple):
     """What a worker does for some ticks."""
 
     name: str
     begin: int
     end: int
-    shape: Shape = NOTHING
+    fields: Fields = NOTHING
     values: tuple[Value, ...] = ()
     parts: tuple[tuple[str, int, int], ...] = ()
 
@@ -43,10 +54,10 @@ class WorkerStep(NamedTuple):
 class BandSpans(NamedTuple):
     """A band that is over, or was stopped: its steps, its arguments, and the flows through it."""
 
-    steps: list[WorkerStep]
+    steps: list[CoreStep]
     begin: int
     end: int
-    shape: Shape
+    fields: Fields
     values: tuple[Value, ...]
     gathers: tuple[int, ...]
     flow: int
@@ -71,8 +82,8 @@ class WorkerSpans:
     start: int
     bands: int = 0
     tiles: str = ""
-    notes: tuple[Shape, tuple[Value, ...]] = (NOTHING, ())
-    steps: list[WorkerStep] = attrs.Factory(list)
+    notes: tuple[Fields, tuple[Value, ...]] = (NOTHING, ())
+    steps: list[CoreStep] = attrs.Factory(list)
     ready: list[BandSpans] = attrs.Factory(list)
     reads: list[Descriptor] = attrs.Factory(list)
     gathers: list[int] = attrs.Factory(list)
@@ -133,7 +144,7 @@ class CoreSpans:
         """Ticks of issue or of compute."""
         known = self._workers[worker]
         if begin < end or reason == "compute":
-            known.steps.append(WorkerStep(reason, begin, end, *known.notes))
+            known.steps.append(CoreStep(reason, begin, end, *known.notes))
 
     def waited(self, worker: int, reason: str, seqs: Sequence[int], begin: int, end: int, *, over: bool = True) -> None:
         """Ticks of a wait for transfers; all of them have landed unless it is not `over`."""
@@ -147,7 +158,7 @@ class CoreSpans:
         mostly = max(parts, key=lambda part: part[2] - part[1])[0] if parts else ""
         values = len(seqs), (last.seq if last is not None else max(seqs)), mostly or "never ends"
         fields = (WAIT, values) if not known.notes[1] else (joined(WAIT, known.notes[0]), (*values, *known.notes[1]))
-        known.steps.append(WorkerStep(f"wait {reason}", begin, end, *fields, parts))
+        known.steps.append(CoreStep(f"wait {reason}", begin, end, *fields, parts))
         if over:
             known.recent.clear()
             self._write_ready(known, end)
@@ -158,7 +169,7 @@ class CoreSpans:
 
     def noted(self, worker: int, words: Mapping[str, Value]) -> None:
         """The worker's own words for what comes."""
-        fields = shape_of(tuple(words), tuple(map(type, words.values()))) if words else NOTHING
+        fields = fields_of(tuple(words), tuple(map(type, words.values()))) if words else NOTHING
         self._workers[worker].notes = fields, tuple(words.values())
 
     def landed(self, transfer: Any, tick: int) -> int:
@@ -190,7 +201,7 @@ class CoreSpans:
 
     def _band_values(
         self, known: WorkerSpans, slot: int, chain: Sequence[Descriptor]
-    ) -> tuple[Shape, tuple[Value, ...]]:
+    ) -> tuple[Fields, tuple[Value, ...]]:
         reads = known.reads
         sizes = [sum(d.rows * d.row_bytes for d in descriptors) for descriptors in (reads, chain)]
         drain = chain[0].address if chain else 0
@@ -211,20 +222,20 @@ class CoreSpans:
         arrows = (band.flow,) if band.flow else (), band.gathers
         anchor = next((i for i, step in enumerate(band.steps) if step.name == "compute"), len(band.steps) - 1)
         sink.span(
-            TimelineSpan(lane, "band", band.begin, band.end, band.shape, band.values, *(() if band.steps else arrows))
+            TimelineSpan(lane, "band", band.begin, band.end, band.fields, band.values, *(() if band.steps else arrows))
         )
         for number, step in enumerate(band.steps):
             self._write_step(lane, step, arrows if number == anchor else ((), ()))
 
-    def _write_step(self, lane: int, step: WorkerStep, arrows: tuple[Sequence[int], Sequence[int]] = ((), ())) -> None:
+    def _write_step(self, lane: int, step: CoreStep, arrows: tuple[Sequence[int], Sequence[int]] = ((), ())) -> None:
         if step.begin < step.end or arrows[0]:
-            self.sink.span(TimelineSpan(lane, step.name, step.begin, step.end, step.shape, step.values, *arrows))
+            self.sink.span(TimelineSpan(lane, step.name, step.begin, step.end, step.fields, step.values, *arrows))
         for resource, begin, end in step.parts:
             self.sink.span(TimelineSpan(lane, resource, begin, end))
 
     def _write_slot(self, known: WorkerSpans, filled: Filled, until: int, unfinished: bool = False) -> None:
         begin, end = filled.begin, until
-        fields: tuple[Shape, tuple[Value, ...]] = IN_SLOT, (known.number, filled.band)
+        fields: tuple[Fields, tuple[Value, ...]] = IN_SLOT, (known.number, filled.band)
         if unfinished:
             fields = joined(IN_SLOT, UNFINISHED), (*fields[1], RESET)
         lane = self._slots[known.core, filled.slot].take(begin, end)
@@ -238,14 +249,14 @@ class CoreSpans:
         known = self._workers.pop(worker)
         self._write_ready(known, tick)
         for step in known.steps:
-            last = joined(step.shape, END), (*step.values, known.number, known.tiles)
-            self._write_step(self._lanes[known.core][1], step._replace(shape=last[0], values=last[1]))
+            last = joined(step.fields, END), (*step.values, known.number, known.tiles)
+            self._write_step(self._lanes[known.core][1], step._replace(fields=last[0], values=last[1]))
         self._write_worker(known, tick, "")
         if known.last_drain:
             self.last_drains.append(known.last_drain)
 
     def _write_worker(self, known: WorkerSpans, end: int, unfinished: str) -> None:
-        fields: tuple[Shape, tuple[Value, ...]] = WORKER, (known.number, self.job, known.bands)
+        fields: tuple[Fields, tuple[Value, ...]] = WORKER, (known.number, self.job, known.bands)
         if unfinished:
             fields = joined(WORKER, UNFINISHED), (*fields[1], unfinished)
         if known.start < end:

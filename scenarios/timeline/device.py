@@ -11,13 +11,13 @@ from tessbed.kernels.ev74.rules import check_rules
 from tessbed.scenarios.timeline.cores import CoreSpans
 from tessbed.scenarios.timeline.family import Family
 from tessbed.scenarios.timeline.flows import Flows
-from tessbed.scenarios.timeline.spans import Shape, Sink, TimelineSpan, Value, joined, shape
+from tessbed.scenarios.timeline.spans import Fields, Sink, TimelineSpan, Value, argument_fields, joined
 from tessbed.scenarios.timeline.transfers import RESET, UNFINISHED, TransferSpans
 from tessbed.sim.spec.device_spec import DeviceSpec
 
-JOB = shape("cookie", "job:text")
-STATUS = shape("status")
-FAULT = shape("job:text", "text:text")
+JOB = argument_fields("cookie", "job:text")
+STATUS = argument_fields("status")
+FAULT = argument_fields("job:text", "text:text")
 MARKS = ("findings", "faults, hazards and races")
 LOST = "the host never learns of it"
 
@@ -72,7 +72,7 @@ class DeviceSpans:
         if self.spec.dispatch_ticks:
             self._job.parts.append(("dispatch", tick, tick + self.spec.dispatch_ticks))
 
-    def _span(self, cookie: int, begin: int, end: int) -> tuple[str, int, int, Shape, tuple[Value, ...]]:
+    def _span(self, cookie: int, begin: int, end: int) -> tuple[str, int, int, Fields, tuple[Value, ...]]:
         name = self.name_of(cookie)
         return name, begin, end, JOB, (cookie, name)
 
@@ -102,7 +102,7 @@ class DeviceSpans:
         self._last_drains[cookie] = self.cores.last_drains
         self.cores.last_drains = []
 
-    def _write_job(self, tick: int, more: Shape, values: tuple[Value, ...]) -> None:
+    def _write_job(self, tick: int, more: Fields, values: tuple[Value, ...]) -> None:
         job, self._job = self._job, None
         if job is None or job.begin >= tick:
             return

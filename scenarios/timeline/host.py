@@ -6,11 +6,11 @@ from tessbed.runtime.jobs.job import Job
 from tessbed.runtime.jobs.states import Transition
 from tessbed.scenarios.timeline.counter_track import CounterTrack
 from tessbed.scenarios.timeline.flows import Flows
-from tessbed.scenarios.timeline.spans import Sink, TimelineSpan, shape
+from tessbed.scenarios.timeline.spans import Sink, TimelineSpan, argument_fields
 
-STATE = shape("cookie", "why:text")
-END = shape("cookie", "outcome:text")
-ACT = shape("job:text", "cookie")
+STATE = argument_fields("cookie", "why:text")
+END = argument_fields("cookie", "outcome:text")
+ACT = argument_fields("job:text", "cookie")
 ACTS = {
     Transition.SUBMIT: "submit",
     Transition.START: "doorbell",

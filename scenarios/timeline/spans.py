@@ -20,32 +20,32 @@ class Address(int):
     """An integer that is shown in hexadecimal."""
 
 
-class Shape(NamedTuple):
+class Fields(NamedTuple):
     """The names of a span's arguments, and of each its kind: "int", "address" or "text"."""
 
     names: tuple[str, ...]
     kinds: tuple[str, ...]
 
 
-NOTHING = Shape((), ())
+NOTHING = Fields((), ())
 
 
-def shape(*fields: str) -> Shape:
-    """A shape from fields such as "tile", "input:address" or "tiles:text"."""
+def argument_fields(*fields: str) -> Fields:
+    """Fields such as "tile", "input:address" or "tiles:text"."""
     parts = [field.partition(":") for field in fields]
-    return Shape(tuple(name for name, _, _ in parts), tuple(kind or "int" for _, _, kind in parts))
+    return Fields(tuple(name for name, _, _ in parts), tuple(kind or "int" for _, _, kind in parts))
 
 
 @lru_cache(maxsize=1024)
-def joined(some: Shape, more: Shape) -> Shape:
+def joined(some: Fields, more: Fields) -> Fields:
     """The arguments of both."""
-    return Shape(some.names + more.names, some.kinds + more.kinds)
+    return Fields(some.names + more.names, some.kinds + more.kinds)
 
 
 @lru_cache(maxsize=1024)
-def shape_of(names: tuple[str, ...], types: tuple[type, ...]) -> Shape:
-    """The shape of values of these types."""
-    return Shape(names, tuple("text" if issubclass(kind, str) else "int" for kind in types))
+def fields_of(names: tuple[str, ...], types: tuple[type, ...]) -> Fields:
+    """The fields of values of these types."""
+    return Fields(names, tuple("text" if issubclass(kind, str) else "int" for kind in types))
 
 
 class TimelineSpan(NamedTuple):
@@ -55,7 +55,7 @@ class TimelineSpan(NamedTuple):
     name: str
     begin: int
     end: int
-    shape: Shape = NOTHING
+    fields: Fields = NOTHING
     values: Sequence[Value] = ()
     starts: Sequence[int] = ()
     ends: Sequence[int] = ()
@@ -63,7 +63,7 @@ class TimelineSpan(NamedTuple):
     @property
     def arguments(self) -> dict[str, Value]:
         """The arguments by name."""
-        return dict(zip(self.shape.names, self.values, strict=True))
+        return dict(zip(self.fields.names, self.values, strict=True))
 
 
 class Sink(Protocol):

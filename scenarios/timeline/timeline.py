@@ -10,10 +10,10 @@ from tessbed.runtime.jobs.job import Job
 from tessbed.scenarios.timeline.device import MARKS, DeviceSpans
 from tessbed.scenarios.timeline.flows import Flows
 from tessbed.scenarios.timeline.host import HostSpans
-from tessbed.scenarios.timeline.spans import Sink, TimelineSpan, shape
+from tessbed.scenarios.timeline.spans import Sink, TimelineSpan, argument_fields
 from tessbed.sim.spec.device_spec import DeviceSpec
 
-TEXT = shape("text:text")
+TEXT = argument_fields("text:text")
 SCALE = "1 tick = 1 ns"
 
 

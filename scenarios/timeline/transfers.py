@@ -12,18 +12,18 @@ import attrs
 
 from tessbed.scenarios.timeline.counter_track import CounterTrack
 from tessbed.scenarios.timeline.family import Family
-from tessbed.scenarios.timeline.spans import Sink, TimelineSpan, joined, shape
+from tessbed.scenarios.timeline.spans import Sink, TimelineSpan, argument_fields, joined
 from tessbed.scenarios.timeline.wait_parts import RecentCredits, clipped, transfer_parts
 from tessbed.sim.dma.channel_pool import FOREVER
 from tessbed.sim.spec.device_spec import DeviceSpec
 
-TRANSFER = shape(
+TRANSFER = argument_fields(
     "worker", "seq", "address:address", "scratch", "rows", "row_bytes", "pitch", "descriptors", "bytes",
     "rewritten_granules", "arrival",
 )  # fmt: skip
-FAULT = shape("fault:text")
-UNFINISHED = shape("unfinished:text")
-REQUEST = shape("worker", "seq")
+FAULT = argument_fields("fault:text")
+UNFINISHED = argument_fields("unfinished:text")
+REQUEST = argument_fields("worker", "seq")
 LANDINGS = 4096
 """After so many transfers have landed, what can be written is."""
 SLICES = {"read": "read", "write": "drain"}
@@ -111,23 +111,23 @@ class TransferSpans:
         self._pools[transfer.stream.pool.name].credits.learn(transfer)
         self._landed += 1
         if self._landed % LANDINGS == 0:
-            self._write(min((other.arrival for other in self.flying()), default=tick), tick)
+            self._write(min((other.arrival for other in self.unlanded()), default=tick), tick)
 
     def lack(self, transfer: Any) -> str:
         """What a transfer queued for that has landed."""
         pool = transfer.stream.pool
-        flying = sum(other.stream.pool is pool and 0 <= other.grant < transfer.grant for other in self.flying())
-        return self._pools[pool.name].credits.lack(transfer.grant, flying)
+        unlanded = sum(other.stream.pool is pool and 0 <= other.grant < transfer.grant for other in self.unlanded())
+        return self._pools[pool.name].credits.lack(transfer.grant, unlanded)
 
-    def flying(self) -> Iterator[Any]:
+    def unlanded(self) -> Iterator[Any]:
         """The transfers that have not landed."""
         for (_, kind), stream in self.dma.streams.items() if self.dma else ():
             if kind == "read":  # a worker's two streams share what flies
-                yield from stream.flying.values()
+                yield from stream.unfinished.values()
 
     def stop(self, tick: int) -> list[Any]:
         """Nothing goes on after `tick`: show what is under way up to there; returns it, by arrival."""
-        under_way = sorted(self.flying(), key=lambda other: other.key)
+        under_way = sorted(self.unlanded(), key=lambda other: other.key)
         for transfer in sorted(under_way, key=lambda other: other.grant):
             if transfer.arrival < tick:
                 self._place(transfer, 0, tick, True)

@@ -82,9 +82,9 @@ class RecentCredits:
         while self._held and self._held[0][1] < before:
             self._held.popleft()
 
-    def lack(self, grant: int, flying: int) -> str:
-        """What a transfer with this grant queued for; `flying` transfers with an earlier one have not landed."""
-        held = flying
+    def lack(self, grant: int, unlanded: int) -> str:
+        """What a transfer with this grant queued for; `unlanded` transfers with an earlier one have not landed."""
+        held = unlanded
         for taken, done in reversed(self._held):  # they landed in the order of their ends
             if done < grant:
                 break

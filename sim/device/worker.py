@@ -210,6 +210,11 @@ class WorkerContext:
         """Add `n` to one of the firmware's statistics."""
         self.counts[name] = self.counts.get(name, 0) + n
 
+    @property
+    def traced(self) -> bool:
+        """Whether anybody hears what `note` says."""
+        return self._tracer is not None
+
     def note(self, **words: int | str) -> None:
         """Say what the worker does from here on, for timelines: `source` for a line of a kernel, for one."""
         if self._tracer is not None:

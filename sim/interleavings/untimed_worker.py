@@ -45,6 +45,7 @@ class UntimedWorker:
     _seq: int = attrs.field(default=0, init=False)
 
     tick: ClassVar[int] = -1
+    traced: ClassVar[bool] = False
     faulty: ClassVar[int] = -1
 
     @property

@@ -186,6 +186,8 @@ class GuardedWorker:
     def at(self, line: SourceLine | None) -> None:
         """What follows is asked for at that line, where no call of the user's asks for it."""
         self.here = line
+        if line is not None and self._ctx.traced:
+            self._ctx.note(source=str(line), function=line.function)
         if self._ctx.staging:
             self._ctx.staging.line = line
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from tessbed.scenarios.timeline.formats import protobuf
 from tessbed.scenarios.timeline.formats.protobuf import Column, Message
-from tessbed.scenarios.timeline.spans import NOTHING, OpenSpans, Shape, TimelineSpan
+from tessbed.scenarios.timeline.spans import NOTHING, Fields, OpenSpans, TimelineSpan
 
 PACKETS = 1 << 15
 SEQUENCE = 1
@@ -65,7 +65,7 @@ class PerfettoTrace:
     _open: dict[int, OpenSpans] = attrs.field(factory=dict, init=False)
     _interned: dict[int, dict[str, int]] = attrs.field(init=False)
     _new: list[tuple[int, Message]] = attrs.field(factory=list, init=False)
-    _forms: dict[tuple[int, Shape, int, int], Form] = attrs.field(factory=dict, init=False)
+    _forms: dict[tuple[int, Fields, int, int], Form] = attrs.field(factory=dict, init=False)
     _order: array = attrs.field(factory=lambda: array("H"), init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -89,7 +89,7 @@ class PerfettoTrace:
         self.slices += 1
         kind = BEGIN if span.begin < span.end else INSTANT
         head = span.begin, span.lane, self._iid(EVENT_NAMES, span.name)
-        self._event(kind, span.shape, span.values, head, span.starts, span.ends)
+        self._event(kind, span.fields, span.values, head, span.starts, span.ends)
 
     def sample(self, level: int, tick: int, value: int) -> None:
         """A value of a counter."""
@@ -105,18 +105,18 @@ class PerfettoTrace:
     def _event(
         self,
         kind: int,
-        shape: Shape,
+        fields: Fields,
         values: Sequence[int | str],
         head: tuple[int, ...],
         starts: Sequence[int],
         ends: Sequence[int],
     ) -> None:
-        key = (kind, shape, len(starts), len(ends))
+        key = (kind, fields, len(starts), len(ends))
         form = self._forms.get(key)
         if form is None:
             form = self._forms[key] = self._form(key, len(head))
         form.values.extend(head)
-        if "text" in shape.kinds:
+        if "text" in fields.kinds:
             values = [self._iid(TEXTS, value) if isinstance(value, str) else value for value in values]
         form.values.extend(values)  # pyright: ignore[reportArgumentType]
         form.values.extend(starts)
@@ -125,16 +125,16 @@ class PerfettoTrace:
         if len(self._order) >= PACKETS:
             self._flush()
 
-    def _form(self, key: tuple[int, Shape, int, int], head: int) -> Form:
+    def _form(self, key: tuple[int, Fields, int, int], head: int) -> Form:
         """The fields of a packet: columns are tick, track, and name or value; then arguments and flows."""
-        kind, shape, starts, ends = key
+        kind, arguments, starts, ends = key
         event: list[tuple[int, object]] = [(EVENT_TYPE, kind), (EVENT_TRACK, Column(1))]
         if kind != END:
             event.append((EVENT_VALUE if kind == COUNTER else EVENT_NAME, Column(2)))
-        for number, (name, value) in enumerate(zip(shape.names, shape.kinds, strict=True), head):
+        for number, (name, value) in enumerate(zip(arguments.names, arguments.kinds, strict=True), head):
             field = [(ARGUMENT_NAME, self._iid(ARGUMENT_NAMES, name)), (ARGUMENT_VALUES[value], Column(number))]
             event.append((EVENT_ARGUMENT, field))
-        first = head + len(shape.names)
+        first = head + len(arguments.names)
         event += [(EVENT_FLOW, Column(first + number, True)) for number in range(starts)]
         event += [(EVENT_FLOW_END, Column(first + starts + number, True)) for number in range(ends)]
         fields = [(TIMESTAMP, Column(0)), (SEQUENCE_ID, SEQUENCE), (FLAGS, NEEDS_STATE), (TRACK_EVENT, event)]

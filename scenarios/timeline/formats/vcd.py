@@ -88,9 +88,9 @@ class VcdTrace:
             shown.append(self._signal(lane, DEPTHS[depth]))
             self._change(span.begin, shown[0], self._text(span.name))
         for name in ARGUMENTS if depth == 0 else ():
-            if name in span.shape.names:
+            if name in span.fields.names:
                 signal = self._signal(lane, name, numeric=True)
-                self._change(span.begin, signal, int(span.values[span.shape.names.index(name)]))
+                self._change(span.begin, signal, int(span.values[span.fields.names.index(name)]))
         lane.shown.append(tuple(shown))
 
     def sample(self, level: int, tick: int, value: int) -> None:

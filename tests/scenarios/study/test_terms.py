@@ -59,7 +59,7 @@ def test_the_pool_agrees_on_what_was_lacking() -> None:
     spec = override(DeviceSpec(), {"dma": {"outstanding": 1, "read_channels": 2}})
     pool = make_pools(spec)[0]
     for dones, ready in (([100], 100), ([99], 99)):
-        pool.head, pool.flying = record(1, -1, -1, -1), [*dones]
+        pool.head, pool.in_flight = record(1, -1, -1, -1), [*dones]
         pool.free_at = [50, 60]
         assert pool.next_ready() == ready
     asked = record(1, 100, 110, 140)

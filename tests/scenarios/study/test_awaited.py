@@ -1,6 +1,7 @@
 """What a wait is named by: a credit or a channel, the port's data or the channel's, and each worker's own reasons."""
 
 import random
+from pathlib import Path
 
 import attrs
 import pytest
@@ -23,7 +24,7 @@ from tests.sim.rig import HAND, build, read
 @pytest.mark.parametrize("slots", [1, 2, 3])
 def test_terms_by_reason_are_the_stalls_of_a_lone_worker(slots) -> None:
     """With one worker, what an account gives to each reason is what that worker has counted of it, whatever it is."""
-    base, seen = studied(compose(parse_toml(SMALL, "f"), None)), set()
+    base, seen = studied(compose(parse_toml(SMALL, "f"), Path())), set()
     for geometry in random_geometries(160, 5):
         if 0 in geometry.shape:
             continue

@@ -15,7 +15,7 @@ from tessbed.sim.fault_injection import Fault, by_number
 from tests.firmware_models.mutants import MUTANTS
 from tests.scenarios.texts import SMALL
 from tests.scenarios.timeline.decoded import Decoded, decode_trace
-from tests.scenarios.timeline.traced import traced
+from tests.scenarios.timeline.traced import jobs_of, stats_of, traced
 from tests.scenarios.verification.explore.test_exploration import case_of
 from tests.sim.rig import OUT, build, read, write
 
@@ -40,7 +40,7 @@ def kind(track: str) -> str:
 def test_flows_are_complete(name, tmp_path) -> None:
     """Each read leads to a band, each band to its slot and its drain, each worker's last drain to the record."""
     ran, shown = traced(load(name, ["jobs.*.backend=ev74"]), tmp_path / "run.pftrace")
-    stats = [o.run.result.stats for o in ran.outcomes if o.run and o.run.result and o.run.result.stats]
+    stats = stats_of(ran)
     done = [one for one in stats if one.completion.status == 0]
     if len(done) != len(ran.jobs):
         return  # a job that fails leaves flows that lead nowhere; the tests below look at those
@@ -60,7 +60,7 @@ def test_flows_are_complete(name, tmp_path) -> None:
 def test_channels_ports_and_counters_are_the_statistics(name, tmp_path) -> None:
     """Slices of channels and ports take the ticks that these were busy; counters reach the peaks and the bytes."""
     ran, shown = traced(load(name, ["jobs.*.backend=ev74"]), tmp_path / "run.pftrace")
-    stats = [outcome.run.result.stats for outcome in ran.outcomes]
+    stats = stats_of(ran)
     for number, kind in enumerate(("read", "write")):
         busy = sum(one.ticks for track in shown.tracks(f"{kind} channels") if "channel" in track
                    for one in shown.on(track) if one.depth == 0)  # fmt: skip
@@ -78,8 +78,7 @@ def test_channels_ports_and_counters_are_the_statistics(name, tmp_path) -> None:
 def test_jobs_go_through_their_states(tmp_path) -> None:
     """A job's lane has its states with their ticks, and its end; the device's lane has its parts."""
     ran, shown = traced(load("chroma", ["jobs.*.backend=ev74"]), tmp_path / "run.pftrace")
-    for number, outcome in enumerate(ran.outcomes):
-        job, stats = outcome.run.job, outcome.run.result.stats
+    for number, (job, stats) in enumerate(zip(jobs_of(ran), stats_of(ran), strict=True)):
         *states, end = shown.on(f"job {job.cookie}: {job.name}")
         assert [(one.name, one.begin) for one in states] == [("running", job.submit_tick)]
         assert (end.name, end.begin, end.args["outcome"]) == ("retired", job.final_tick, "ok")
@@ -96,7 +95,7 @@ def test_jobs_go_through_their_states(tmp_path) -> None:
 def test_bands_say_where_they_are(tmp_path) -> None:
     """A band's arguments add up to the job's transfers, bytes and tiles; a drain's address is in the output."""
     ran, shown = traced(load("yolov8n-heads-int8", ["jobs.*.backend=ev74"]), tmp_path / "run.pftrace")
-    stats = [outcome.run.result.stats for outcome in ran.outcomes]
+    stats = stats_of(ran)
     bands = [one for core in range(4) for one in shown.on(f"core {core} bands") if one.name == "band"]
     assert len(bands) == sum(one.counts["bands"] for one in stats)
     assert sum(one.args["reads"] for one in bands) == sum(one.reads.transfers for one in stats)
@@ -129,7 +128,7 @@ def test_a_hang_shows_who_waits_up_to_the_reset(tmp_path) -> None:
 @pytest.mark.parametrize("fault", ["dma_error", "worker_died"])
 def test_a_fault_of_a_transfer_is_marked(fault, tmp_path) -> None:
     """The moment at which a fault takes effect is in the timeline, with its text; the job ends as faulted."""
-    scenario = compose(parse_toml(SMALL, "f"), None)
+    scenario = compose(parse_toml(SMALL, "f"), Path())
     job = attrs.evolve(scenario.jobs[0], faults=(Fault(fault, worker=0, transfer=1),), expected_fault=fault)
     ran, shown = traced(attrs.evolve(scenario, jobs=(job,)), tmp_path / "run.pftrace")
     marks = [one.name for one in shown.on("faults, hazards and races")]
@@ -142,11 +141,13 @@ def test_a_race_is_a_mark_with_its_text(tmp_path) -> None:
     """Firmware that lets two workers share a granule: the timeline has all that ran, and the finding where it ended."""
     mutant = next(mutant for mutant in MUTANTS if mutant.kind == "granule_race")
     case = case_of(mutant.geometry, **mutant.changes)
-    scenario = compose(parse_toml(SMALL, "f"), None)
+    scenario = compose(parse_toml(SMALL, "f"), Path())
     job = attrs.evolve(scenario.jobs[0], geometry=case.geometry, plan=case.geometry.admit(), workers=None)
     with mutant.applied():
         ran, shown = traced(attrs.evolve(scenario, device=case.spec, jobs=(job,)), tmp_path / "run.pftrace")
-    assert next(ran.outcomes).trouble.kind == "hazard"
+    trouble = next(ran.outcomes).trouble
+    assert trouble is not None
+    assert trouble.kind == "hazard"
     (mark,) = [one for one in shown.on("faults, hazards and races") if one.name == "hazard"]
     assert "granule_race" in mark.args["text"]
     assert mark.begin == max(one.end for one in shown.on("device job"))

@@ -10,7 +10,7 @@ from tessbed.scenarios.runner import run_scenario
 from tessbed.scenarios.timeline.formats import profile
 from tessbed.scenarios.timeline.timeline import Timeline
 from tests.scenarios.timeline.decoded import decode_trace
-from tests.scenarios.timeline.traced import on_ev74, record
+from tests.scenarios.timeline.traced import on_ev74, record, stats_of
 
 EV74 = ["jobs.*.backend=ev74"]
 
@@ -51,7 +51,7 @@ def test_a_profile_adds_up_every_core() -> None:
     scenario = on_ev74(load("yolov8n-heads-bf16", EV74))
     found = profile.Profile(5)
     ran = run_scenario(scenario, timeline=Timeline.of(found, scenario.device))
-    stats = [outcome.run.result.stats for outcome in ran.outcomes]
+    stats = stats_of(ran)
     document = found.document("heads")
     counted: Counter[str] = Counter()
     for worker in (worker for one in stats for worker in one.workers):

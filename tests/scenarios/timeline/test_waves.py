@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 
 import pytest
-from pywellen import Waveform
+from pywellen import Waveform  # pyright: ignore[reportAttributeAccessIssue]
 
 from tessbed.scenarios.library import load
 from tests.scenarios.timeline.decoded import decode_trace

@@ -18,7 +18,6 @@ from tessbed.sim.spec.device_spec import DeviceSpec
 JOB = argument_fields("cookie", "job:text")
 STATUS = argument_fields("status")
 FAULT = argument_fields("job:text", "text:text")
-MARKS = ("findings", "faults, hazards and races")
 LOST = "the host never learns of it"
 
 

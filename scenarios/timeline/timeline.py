@@ -7,13 +7,13 @@ with Timeline.of(sink, spec) as timeline:
 import attrs
 
 from tessbed.runtime.jobs.job import Job
-from tessbed.scenarios.timeline.device import MARKS, DeviceSpans
+from tessbed.scenarios.timeline.device import DeviceSpans
 from tessbed.scenarios.timeline.flows import Flows
 from tessbed.scenarios.timeline.host import HostSpans
-from tessbed.scenarios.timeline.spans import Sink, TimelineSpan, argument_fields
+from tessbed.scenarios.timeline.lanes import MARKS, TEXT
+from tessbed.scenarios.timeline.spans import Sink, TimelineSpan
 from tessbed.sim.spec.device_spec import DeviceSpec
 
-TEXT = argument_fields("text:text")
 SCALE = "1 tick = 1 ns"
 
 
@@ -26,7 +26,7 @@ class Timeline:
     host: HostSpans
     device: DeviceSpans
     marks: int
-    _last_mark: int = attrs.field(default=0, init=False)
+    _steps: int | None = attrs.field(default=None, init=False)
 
     @classmethod
     def of(cls, sink: Sink, spec: DeviceSpec) -> "Timeline":
@@ -46,6 +46,12 @@ class Timeline:
     def mark(self, name: str, text: str, tick: int) -> None:
         """Something was found at `tick`: a hazard, a hang, a fault that ended a job."""
         self.sink.span(TimelineSpan(self.marks, name, tick, tick, TEXT, (text,)))
+
+    def step(self, words: str, result: str, tick: int) -> None:
+        """Whoever drives the host has taken a step of its own, by `tick`."""
+        if self._steps is None:
+            self._steps = self.sink.lane(("host", "steps"), "the steps of the failure case")
+        self.sink.span(TimelineSpan(self._steps, words, tick, tick, TEXT, (result,)))
 
     def end(self, tick: int) -> None:
         """The run is over at `tick`: what is under way is cut off there."""

@@ -8,6 +8,7 @@ import click
 from tessbed.commands.exits import FAILED, OK
 from tessbed.commands.options import json_option, new_command, print_result
 from tessbed.commands.streams import echo, echo_json
+from tessbed.commands.timeline_options import recorded, timeline_option
 from tessbed.commands.types import FAILURE_CASE
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError, nearest
 from tessbed.scenarios.format.texts import is_text, read_text
@@ -23,18 +24,23 @@ Exit code: 0 every step went as the failure case says, 1 not, 2 invalid input.""
 
 @new_command("drill", HELP)
 @click.argument("drill", required=False, type=FAILURE_CASE)
+@timeline_option
 @json_option
-def command(drill: str | None, as_json: bool) -> int:
+def command(drill: str | None, timeline: Path | None, as_json: bool) -> int:
     """The failure case's steps on stdout; returns the exit code."""
     if drill is None:
+        if timeline is not None:
+            raise click.UsageError("--trace: shows one failure case, wanted DRILL with it")
         return _list(as_json)
     from tessbed.scenarios.format.toml_source import parse_toml
     from tessbed.scenarios.verification.failure_cases.case_format import compose_failure_case
     from tessbed.scenarios.verification.failure_cases.case_runner import CaseRunner
+    from tessbed.sim.spec.device_spec import load_preset
 
     path = _find(drill)
     script = compose_failure_case(parse_toml(read_text(path, drill), drill if path == Path(drill) else str(path)))
-    reported = CaseRunner(script).run()
+    with recorded(timeline, load_preset(script.preset), quiet=as_json) as shown:
+        reported = CaseRunner(script, shown).run()
     ok = all(step.ok for step in reported)
     if as_json:
         steps = [{"step": step.number, "does": step.words, "told": step.result, "ok": step.ok} for step in reported]

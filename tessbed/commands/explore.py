@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,11 +10,13 @@ import click
 from tessbed.commands.exits import FAILED, HAZARD, OK
 from tessbed.commands.options import echo_verdict, json_option, new_command, optional_scenario_arguments, quiet_option
 from tessbed.commands.streams import echo_json
+from tessbed.commands.timeline_options import recorded_spans, timeline_option
 from tessbed.commands.types import Number
 from tessbed.scenarios.format.option_values import FEW_TRANSFERS
 
 if TYPE_CHECKING:
     from tessbed.scenarios.model import Scenario, ScenarioJob
+    from tessbed.scenarios.verification.explore.bench import ExplorationBench, OrderResult
     from tessbed.scenarios.verification.explore.exploration import OnOrder
     from tessbed.scenarios.verification.explore.report import ExplorationReport
 
@@ -31,6 +34,7 @@ itself failed."""
 @optional_scenario_arguments
 @click.option("--orders", type=Number(1), default=200, show_default=True, metavar="N", help="Orders per job.")
 @click.option("--replay", "token_text", metavar="TOKEN", help="Run only the order of a token.")
+@timeline_option
 @json_option
 @quiet_option
 def command(
@@ -39,12 +43,15 @@ def command(
     seed: int | None,
     orders: int,
     token_text: str | None,
+    timeline: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """The table or document on stdout; returns the exit code."""
     if token_text is not None:
-        return _replay(token_text, as_json)
+        return _replay(token_text, as_json, timeline, quiet)
+    if timeline is not None:
+        raise click.UsageError("--trace: shows one order, wanted --replay TOKEN with it")
     if file is None:
         raise click.UsageError("missing SCENARIO: a path, or a name that `tessbed list` shows; or --replay TOKEN")
     from tessbed.scenarios.library import load
@@ -80,7 +87,7 @@ def _explored(scenario: "Scenario", job: "ScenarioJob", orders: int, on_progress
     return ExplorationReport(job.name, found, None if found.ok else shrink(found, scenario.seed))
 
 
-def _replay(text: str, as_json: bool) -> int:
+def _replay(text: str, as_json: bool, timeline: Path | None, quiet: bool) -> int:
     """Run the order of a token."""
     from tessbed.scenarios.verification.explore import report, schedules, token
     from tessbed.scenarios.verification.explore.bench import ExplorationBench
@@ -90,13 +97,15 @@ def _replay(text: str, as_json: bool) -> int:
     case, order = token.decode_token(text)
     bench, checker, choose = ExplorationBench(case), Checker("report"), schedules.recorded_order(order)
     try:
-        ran = bench.run(choose, checker)
+        ran = bench.run(choose, checker, recording=timeline is not None)
         choose.check_end()
     except schedules.OrderDiverged as error:
         text = f"the firmware of this version does not take the token's order, wanted that of the token: {error}"
         raise click.BadParameter(text, param_hint="--replay") from error
     fine = not ran.findings and not ran.corrupted
     what = exploration_line(bench, ran)
+    if timeline is not None:
+        _show(timeline, bench, ran, what, quiet)
     fingerprint = schedules.fingerprint(order)
     if as_json:
         outcome = {"order": fingerprint, "what": what, "findings": list(ran.findings)}
@@ -107,3 +116,13 @@ def _replay(text: str, as_json: bool) -> int:
         lines = [report.case_words(case), *ran.findings, f"order {fingerprint}: {what}"]
         echo_verdict([*lines, "ok" if fine else "failed"], fine)
     return OK if fine else HAZARD
+
+
+def _show(timeline: Path, bench: "ExplorationBench", ran: "OrderResult", what: str, quiet: bool) -> None:
+    """Write the timeline of an order."""
+    from tessbed.scenarios.timeline.untimed_order import show_order
+
+    findings = [*ran.findings, *([ran.trouble] if ran.trouble else [])]
+    wrong = None if ran.wrong is None else (bench.output_address + ran.wrong, what)
+    with recorded_spans(timeline, quiet=quiet) as sink:
+        show_order(sink, ran.stage.executed, findings, wrong)

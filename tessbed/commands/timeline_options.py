@@ -11,6 +11,7 @@ from tessbed.commands.options import say
 from tessbed.scenarios.format.option_values import TIMELINE_SUFFIXES
 
 if TYPE_CHECKING:
+    from tessbed.scenarios.timeline.spans import Sink
     from tessbed.scenarios.timeline.timeline import Timeline
     from tessbed.sim.spec.device_spec import DeviceSpec
 
@@ -52,16 +53,24 @@ timeline_option: Any = click.option(
 def recorded(
     path: Path | None, spec: "DeviceSpec", *, form: str | None = None, quiet: bool
 ) -> "Iterator[Timeline | None]":
-    """A timeline in that file; none without one. Says what was written."""
+    """A timeline of a device in that file; none without one. Says what was written."""
     if path is None:
         yield None
         return
-    from tessbed.scenarios.timeline.recording import outputs, recording
     from tessbed.scenarios.timeline.timeline import Timeline
+
+    with recorded_spans(path, form=form, quiet=quiet) as sink:
+        yield Timeline.of(sink, spec)
+
+
+@contextmanager
+def recorded_spans(path: Path, *, form: str | None = None, quiet: bool) -> "Iterator[Sink]":
+    """The sink of a timeline in that file. Says what was written."""
+    from tessbed.scenarios.timeline.recording import outputs, recording
 
     found = check_timeline(path, form)
     with recording(path, found) as sink:
-        yield Timeline.of(sink, spec)
+        yield sink
     wrote = " and ".join(map(str, outputs(path, found)))
     say(f"wrote {wrote}: {sink.slices:,} spans{HINTS[found].format(path)}", quiet=quiet)
 

@@ -6,8 +6,14 @@ from pathlib import Path
 import pytest
 
 from tessbed.cli import main
+from tessbed.scenarios.shipped import failure_cases
+from tessbed.scenarios.verification.explore import token
+from tessbed.scenarios.verification.explore.exploration import explore
+from tessbed.scenarios.verification.explore.shrink import shrink
+from tests.firmware_models.mutants import MUTANTS
 from tests.scenarios.texts import SMALL
 from tests.scenarios.timeline.decoded import decode_trace
+from tests.scenarios.verification.explore.test_exploration import case_of
 
 
 @pytest.fixture
@@ -113,3 +119,50 @@ def test_a_profile_is_text_or_a_document(small, capsys) -> None:
     document = json.loads(out)
     assert (document["kind"], document["schema_version"], len(document["top_bands"])) == ("profile", 1, 2)
     assert "core 0" in document["cores"]
+
+
+def test_a_replayed_order_has_a_timeline(small, capsys) -> None:
+    """Each action is a slice of one nanosecond; the findings and the wrong byte are marks; what wrote it is named."""
+    mutant = next(mutant for mutant in MUTANTS if mutant.kind == "granule_race" and mutant.corrupts)
+    case = case_of(mutant.geometry, **mutant.changes)
+    with mutant.applied():
+        smallest = shrink(explore(case, 100, 7), 7)
+        assert smallest.failure is not None
+        text = token.encode_token(smallest.case, smallest.failure.order)
+        assert text is not None
+        code, out, err = said(capsys, "explore", "--replay", text, "--trace", "order.pftrace")
+    assert code == 4
+    assert "wrote order.pftrace" in err
+    shown = decode_trace(Path("order.pftrace"))
+    actions = [one for one in shown.slices if one.ticks == 1]
+    assert sorted(one.begin for one in actions) == [*range(len(smallest.failure.order))]
+    assert {one.name for one in actions} >= {"go on", "sample", "deliver", "read"}
+    marks = shown.on("faults, hazards and races")
+    assert marks[-1].name == "wrong byte"
+    assert marks[-1].args["text"] in out
+    assert any("granule_race" in one.args["text"] for one in marks if one.name == "finding")
+    writers = {one.args["text"] for one in marks if one.name == "write"}
+    assert len(writers) > 1
+    assert all(before.end <= after.begin for before, after in shown.arrows)
+
+
+@pytest.mark.parametrize("name", sorted(failure_cases()))
+def test_a_failure_case_has_a_timeline(name, small, capsys) -> None:
+    """Its steps are marks of the host, in their order, and its jobs go through their states."""
+    plain = said(capsys, "drill", name)
+    code, out, _ = said(capsys, "drill", name, "--trace", "case.pftrace")
+    assert (code, out) == plain[:2]
+    shown = decode_trace(Path("case.pftrace"))
+    steps = shown.on("steps")
+    assert len(steps) == sum(line[:2].strip().isdigit() and line[2:4] == "  " for line in out.splitlines())
+    submitted = [one for one in shown.on("host") if one.name == "submit"]
+    assert len(shown.tracks("jobs")) == len(submitted)
+
+
+@pytest.mark.parametrize("arguments", [["explore", "chroma"], ["drill"]])
+def test_a_timeline_needs_one_run_to_show(small, capsys, arguments) -> None:
+    """Many orders, or a list, have no timeline."""
+    code, out, err = said(capsys, *arguments, "--trace", "x.pftrace")
+    assert (code, out) == (2, "")
+    assert "--trace: shows one" in err
+    assert not Path("x.pftrace").exists()

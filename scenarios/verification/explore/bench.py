@@ -62,6 +62,7 @@ class ExplorationBench:
     memory: DeviceMemory = attrs.field(init=False)
     packet: bytes = attrs.field(init=False)
     output: Bytes = attrs.field(init=False)
+    output_address: int = attrs.field(init=False)
     expected: Bytes = attrs.field(init=False)
     _image: FirmwareImage = attrs.field(factory=FirmwareImage.full, init=False)
 
@@ -73,9 +74,9 @@ class ExplorationBench:
         self.memory = DeviceMemory(case.spec.memory)
         first, input_buffer = self._map(case.spec.memory.first_address, source.size)
         input_buffer[: source.size] = source
-        second, storage = self._map(first + input_buffer.size, self.expected.size)
+        self.output_address, storage = self._map(first + input_buffer.size, self.expected.size)
         self.output = storage[: self.expected.size]
-        self.packet = encode_plan(plan).bind(first, second).raw
+        self.packet = encode_plan(plan).bind(first, self.output_address).raw
 
     def run(self, choose: Choose, checker: Checker | None = None, *, recording: bool = False) -> OrderResult:
         """Run the case in the order that `choose` makes of it. Without a checker, only bytes are judged.

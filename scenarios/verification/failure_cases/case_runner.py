@@ -35,6 +35,7 @@ from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.judgement import oracle_case
 from tessbed.scenarios.model import Geometry
 from tessbed.scenarios.oracle.comparison import expected_output
+from tessbed.scenarios.timeline.timeline import Timeline
 from tessbed.scenarios.verification.failure_cases.case_format import FailureCase, FailureStep
 from tessbed.scenarios.verification.failure_cases.tensors import (
     PATTERNS,
@@ -96,9 +97,10 @@ class SubmittedJob:
 
 @attrs.define(eq=False)
 class CaseRunner:
-    """A failure case under way."""
+    """A failure case under way; a `timeline` shows what happens, up to the end of the case."""
 
     case: FailureCase
+    timeline: Timeline | None = None
     runtime: Runtime = attrs.field(init=False)
     client: Client = attrs.field(init=False)
     buffers: dict[str, Buffer] = attrs.field(factory=dict, init=False)
@@ -108,7 +110,8 @@ class CaseRunner:
     processes: int = attrs.field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.runtime = backends.ev74(load_preset(self.case.preset), firmware=backends.image(self.case.firmware))
+        spec, firmware = load_preset(self.case.preset), backends.image(self.case.firmware)
+        self.runtime = backends.ev74(spec, firmware=firmware, tracer=self.timeline.device if self.timeline else None)
         self._start_process()
 
     def run(self) -> list[StepReport]:
@@ -116,8 +119,13 @@ class CaseRunner:
         reported: list[StepReport] = []
         for number, step in enumerate(self.case.steps, 1):
             reported.append(self._report(number, step))
+            if self.timeline:
+                self.timeline.step(reported[-1].words, reported[-1].result, self.runtime.now)
             if not reported[-1].ok:
                 break
+        if self.timeline:
+            self.runtime.devices[0].show_waits()
+            self.timeline.end(self.runtime.now)
         return reported
 
     def _report(self, number: int, step: FailureStep) -> StepReport:
@@ -192,6 +200,8 @@ class CaseRunner:
         source, target = self._view(values["source"]), self._view(values["target"])
         after = [self._asked(name).job for name in values["after"]]
         job = self.client.submit(plan, [source], [target], after=after, name=values["job"])
+        if self.timeline:
+            self.timeline.job(job)
         storage = source.buffer.allocation.storage[source.offset : source.offset + source.length]
         held = self.holds.get(values["source"])
         self.jobs[values["job"]] = SubmittedJob(

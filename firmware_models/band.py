@@ -23,6 +23,30 @@ LEAST_BYTES = 64
 """Every area of the scratch holds at least this much: a block of 16 channels in any form."""
 
 
+@attrs.define
+class BandCount:
+    """The bands of this process, on either engine: those that were planned, and those that a worker has begun.
+
+    What a display of progress reads; nothing that is simulated depends on it. A large work item is planned as a whole
+    before its first band begins.
+    """
+
+    planned: int = 0
+    begun: int = 0
+
+    def restart(self) -> None:
+        """Count from 0."""
+        self.planned = self.begun = 0
+
+    @property
+    def furthest(self) -> int:
+        """The larger count: equal work items are planned once, and begun many times."""
+        return max(self.planned, self.begun)
+
+
+BANDS = BandCount()
+
+
 @attrs.frozen
 class Budget:
     """A worker's scratch: the gather area at 0, then one area for each slot. All sizes in bytes."""

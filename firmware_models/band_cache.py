@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import attrs
 
-from tessbed.firmware_models.band import Band, DrainFootprint, WorkItem
+from tessbed.firmware_models.band import BANDS, Band, DrainFootprint, WorkItem
 from tessbed.sim.transfer.descriptor import Descriptor
 
 MOST_CACHED_DESCRIPTORS = 4096
@@ -54,8 +54,7 @@ class BandTemplates:
         """The templates of the work items that are equal to this one, for whom slots do not matter."""
         known = self._known.get(item.key)
         if known is None:
-            bands = item.make(item, 0)
-            known = self._known[item.key] = [BandTemplate(band, item.input, item.output) for band in bands]
+            known = self._known[item.key] = [_template(band, item) for band in item.make(item, 0)]
         return known
 
     def bands(self, items: Iterable[WorkItem], slots: int) -> Iterator[Band]:
@@ -92,3 +91,8 @@ class BandTemplates:
                 self._descriptors = 0
             self._known[key] = templates
             self._descriptors += size
+
+
+def _template(band: Band, item: WorkItem) -> BandTemplate:
+    BANDS.planned += 1
+    return BandTemplate(band, item.input, item.output)

@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
 from typing import Any, Protocol, TypeVar
 
-import attrs
-
-from tessbed.firmware_models.band import Band, WorkItem
+from tessbed.firmware_models.band import BANDS, Band, WorkItem
 from tessbed.firmware_models.band_cache import BandTemplates
 from tessbed.firmware_models.descriptors import OVERSIZED_GROUP
 from tessbed.firmware_models.vector_ops import Packer
@@ -59,24 +57,13 @@ class HasReads(Protocol):
 P = TypeVar("P", bound=HasFootprint)
 
 
-@attrs.define
-class BandCount:
-    """A count of bands; nothing that is simulated depends on it."""
-
-    bands: int = 0
-
-
-BEGUN = BandCount()
-"""The bands that workers of this process have begun, on either engine: what a display of progress reads."""
-
-
 def in_order(bands: Iterable[P], spec: DeviceSpec) -> Iterator[tuple[P, bool]]:
     """Each band, and whether its drain must wait for every earlier one: it may share a granule with one in flight."""
     granule = spec.write_unit_bytes
     in_flight: deque[Any] = deque(maxlen=spec.slots - 1)
     for band in bands:
         ordered = any(map(band.footprint.meets, in_flight, repeat(granule)))
-        BEGUN.bands += 1
+        BANDS.begun += 1
         yield band, ordered
         if ordered:
             in_flight.clear()

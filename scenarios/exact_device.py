@@ -5,6 +5,8 @@ recurrence of sim/exact/engine.py. What a fault, a cancellation or a timeout doe
 alone.
 """
 
+from collections.abc import Callable
+
 import attrs
 
 from tessbed.firmware_models.geometry import PacketGeometry
@@ -65,16 +67,22 @@ def not_exact_because(scenario: Scenario) -> str | None:
     return None
 
 
+Advance = Callable[[int], None]
+EVERY_RECORDS = 4096
+"""Transfers between two reports of how many are recorded."""
+
+
 @attrs.define
 class ExactDevice:
     """One device and its runtime, seen by ticks alone: jobs one after the other, kernels stay loaded.
 
     Buffers get the addresses that they would get, and are refused where they would be, by the rule of
-    `runtime/memory/device_addresses.py`.
+    `runtime/memory/device_addresses.py`. `advance` hears of the transfers that a trace has recorded.
     """
 
     spec: DeviceSpec
     tracing: bool = False
+    advance: Advance = lambda count: None
     now: int = 0
     jobs: int = 0
     storage: SuccessiveJobs = attrs.field(init=False)
@@ -130,7 +138,7 @@ class ExactDevice:
             workers=timing.workers,
             digests=dict(sorted(timing.digests.items())),
             counts=dict(launch.outline.counts),
-            trace=tuple(records(launch.outline, timing)),
+            trace=tuple(records(launch.outline, timing, self.advance)),
         )
 
     def _parts(self, launch: ExactLaunch, device_ticks: int) -> dict[str, int]:
@@ -147,7 +155,7 @@ class ExactDevice:
         }
 
 
-def records(launched: Outline, timing: Timing) -> list[TransferRecord]:
+def records(launched: Outline, timing: Timing, advance: Advance = lambda count: None) -> list[TransferRecord]:
     """The traced transfers in order of completion, each on the lowest channel that was idle at its grant."""
     payloads = [
         [size for band in unrolled(runs) for size in launched.bands[band].payloads] for runs in launched.workers
@@ -155,8 +163,10 @@ def records(launched: Outline, timing: Timing) -> list[TransferRecord]:
     names = [pool.kind if pool.core < 0 else f"{pool.kind}@{pool.core}" for pool in timing.pools]
     idle = [[0] * pool.channels for pool in timing.pools]
     found = []
-    for m in timing.trace:
-        channel = next(number for number, tick in enumerate(idle[m.pool]) if tick <= m.grant)
+    for number, m in enumerate(timing.trace, 1):
+        if number % EVERY_RECORDS == 0:
+            advance(EVERY_RECORDS)
+        channel = next(channel for channel, tick in enumerate(idle[m.pool]) if tick <= m.grant)
         idle[m.pool][channel] = m.end
         found.append(
             TransferRecord(

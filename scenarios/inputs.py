@@ -3,7 +3,7 @@
 All rules fill the whole required span, gaps and padding included: an operation that reads them as data is found out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,22 +128,27 @@ def _open_npy(path: Path) -> "NDArray[Any]":
     return open_memmap(path, mode="r")
 
 
-def fill(out: "NDArray[np.uint8]", job: ScenarioJob, seed: int) -> None:
+Advance = Callable[[int], None]
+
+
+def fill(out: "NDArray[np.uint8]", job: ScenarioJob, seed: int, advance: Advance = lambda count: None) -> None:
     """Write the input's required span into `out` (uint8, exactly that long); `seed` is the scenario's.
 
-    Raises OSError when the file has changed since the scenario was read.
+    `advance` hears how many bytes were written since its last call. Raises OSError when the file has changed since the
+    scenario was read.
     """
     source = job.input
     if source.path is None:
         assert source.pattern is not None
-        PATTERNS[source.pattern](out, seed, job.index)
+        for part in PATTERNS[source.pattern](out, seed, job.index):
+            advance(part)
     elif source.path.suffix.lower() == ".bin":
         _read_exactly(source.path, out)
     else:
         _fill_logical(out, source.path, job.geometry)
 
 
-def _golden(out: "NDArray[np.uint8]", seed: int, index: int) -> None:
+def _golden(out: "NDArray[np.uint8]", seed: int, index: int) -> Iterator[int]:
     """Byte k is ((k * 2654435761) mod 2**32) >> 24: the pattern of the golden cases."""
     import numpy as np
 
@@ -152,9 +157,10 @@ def _golden(out: "NDArray[np.uint8]", seed: int, index: int) -> None:
         part = out[start : start + CHUNK_BYTES]
         offset = np.uint32(start * GOLDEN_FACTOR % 2**32)
         part[:] = (steps[: len(part)] + offset) >> np.uint32(24)
+        yield len(part)
 
 
-def _ramp(out: "NDArray[np.uint8]", seed: int, index: int) -> None:
+def _ramp(out: "NDArray[np.uint8]", seed: int, index: int) -> Iterator[int]:
     """Byte k is k mod 256."""
     import numpy as np
 
@@ -162,9 +168,10 @@ def _ramp(out: "NDArray[np.uint8]", seed: int, index: int) -> None:
     for start in range(0, len(out), CHUNK_BYTES):
         part = out[start : start + CHUNK_BYTES]
         part[:] = ramp[: len(part)]
+        yield len(part)
 
 
-def _random(out: "NDArray[np.uint8]", seed: int, index: int) -> None:
+def _random(out: "NDArray[np.uint8]", seed: int, index: int) -> Iterator[int]:
     """Bytes of a PCG64 stream of its own for every (seed, job); the job's name has no say."""
     import hashlib
 
@@ -175,6 +182,7 @@ def _random(out: "NDArray[np.uint8]", seed: int, index: int) -> None:
     for start in range(0, len(out), CHUNK_BYTES):
         part = out[start : start + CHUNK_BYTES]
         part[:] = np.frombuffer(generator.bytes(len(part)), np.uint8)
+        yield len(part)
 
 
 PATTERNS = {"golden": _golden, "random": _random, "ramp": _ramp}

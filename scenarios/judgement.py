@@ -1,6 +1,7 @@
 """Judgement: the oracle's verdict on an output, in the terms of a scenario."""
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -12,13 +13,15 @@ from tessbed.scenarios.oracle.comparison import OracleCase, verify
 from tessbed.scenarios.outcome import NO_OUTPUT, Outcome
 
 
-def judge_output(backend: str, job: ScenarioJob, source: Bytes, done: BackendRun) -> Outcome:
-    """Hash the output and compare every byte of it with the oracle's."""
+def judge_output(
+    backend: str, job: ScenarioJob, source: Bytes, done: BackendRun, advance: Callable[[int], None] = lambda count: None
+) -> Outcome:
+    """Hash the output and compare every byte of it with the oracle's; `advance` hears of each part."""
     return Outcome(
         backend=backend,
         output_sha256=hashlib.sha256(done.output.data).hexdigest(),
         output_bytes=done.output.size,
-        mismatch=verify(oracle_case(job.geometry), source, done.output, job.output_prefill),
+        mismatch=verify(oracle_case(job.geometry), source, done.output, job.output_prefill, advance),
         expected_sha256=job.expected_sha256,
         run=attrs.evolve(done, output=NO_OUTPUT),
         expected_fault=job.expected_fault if backend == "ev74" else None,

@@ -18,9 +18,10 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
+from operator import attrgetter
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -40,6 +41,9 @@ from tessbed.sim.stats import TransferRecord
 INPUTS, DEVICES = "inputs", "devices"
 _PART = "part"
 _CHUNK_BYTES = 1 << 20
+_EVERY_LINES = 4096
+
+Advance = Callable[[int], None]
 
 
 @attrs.frozen
@@ -85,13 +89,13 @@ class RunFolder:
         path.write_text(toml_text(to_mapping(scenario.preset_device)), encoding="utf-8")
         return written
 
-    def write(self, run: ScenarioRun, seconds: float) -> None:
+    def write(self, run: ScenarioRun, seconds: float, advance: Advance = lambda count: None) -> None:
         """Write all files, then put them in the place of an earlier run's. The run is that of an adopted scenario.
 
-        Raises OSError; then an earlier run is as it was.
+        `advance` hears of the transfers that are written. Raises OSError; then an earlier run is as it was.
         """
         with self, self._named():
-            for name, content in contents(run).items():
+            for name, content in contents(run, advance).items():
                 target = self._output.new / name
                 target.parent.mkdir(exist_ok=True)
                 target.write_bytes(content)
@@ -122,7 +126,7 @@ def _copied(source: Path, folder: Path) -> str:
     return name
 
 
-def contents(run: ScenarioRun) -> dict[str, bytes]:
+def contents(run: ScenarioRun, advance: Advance = lambda count: None) -> dict[str, bytes]:
     """Every file but run.json and the inputs: the same bytes for the same scenario, seed and version."""
     scenario = toml_text(to_values(run.scenario)).encode()
     digest = hashlib.sha256(scenario).hexdigest()
@@ -140,7 +144,7 @@ def contents(run: ScenarioRun) -> dict[str, bytes]:
             files[f"packets/{name}.bin"] = result.packet
             files[f"packets/{name}.txt"] = disassemble(result.packet).encode()
         if result and result.stats:
-            files[f"transfers/{name}.csv"] = _csv(result.stats.trace)
+            files[f"transfers/{name}.csv"] = _csv(result.stats.trace, advance)
     return files
 
 
@@ -213,10 +217,14 @@ def _device_outcomes(run: ScenarioRun) -> Iterator[tuple[JobOutcome, Outcome]]:
     return ((entry, outcome) for entry in run.jobs for outcome in entry.outcomes if outcome.backend == "ev74")
 
 
-def _csv(trace: tuple[TransferRecord, ...]) -> bytes:
+def _csv(trace: tuple[TransferRecord, ...], advance: Advance) -> bytes:
     names = [field.name for field in attrs.fields(TransferRecord)]
-    lines = [",".join(names), *(",".join(str(getattr(record, name)) for name in names) for record in trace)]
-    return ("\n".join(lines) + "\n").encode()
+    values, raw = attrgetter(*names), bytearray((",".join(names) + "\n").encode())
+    for first in range(0, len(trace), _EVERY_LINES):
+        part = trace[first : first + _EVERY_LINES]
+        raw += "".join([",".join(map(str, values(record))) + "\n" for record in part]).encode()
+        advance(len(part))
+    return bytes(raw)
 
 
 def _plain(value: Any) -> Any:

@@ -4,8 +4,9 @@ All EV74 jobs of a scenario share one device and one runtime, so a kernel that i
 written once; the A65 reads it where the device will. What a device does wrong ends its job, never the scenario.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 
 import attrs
 
@@ -19,6 +20,7 @@ from tessbed.scenarios.backends import BackendRun, Bytes
 from tessbed.scenarios.engine_compare import engine_difference
 from tessbed.scenarios.exact_device import ExactDevice, not_exact_because
 from tessbed.scenarios.fault_strikes import idle_faults, planned_faults, submitted
+from tessbed.scenarios.forecast import Meter
 from tessbed.scenarios.judgement import judge_output
 from tessbed.scenarios.model import Scenario, ScenarioJob
 from tessbed.scenarios.outcome import NO_OUTPUT, JobOutcome, Outcome, ScenarioRun, Trouble
@@ -40,29 +42,28 @@ TROUBLES: dict[type[Exception], str] = {
 STOPS_DEVICE = ("hazard", "lifetime")
 
 
-Progress = Callable[[ScenarioJob, str], None]
-
-
 def run_scenario(
     scenario: Scenario,
     *,
     engine: str = "simpy",
     trace: bool = False,
-    progress: Progress = lambda job, backend: None,
+    meter: Meter | None = None,
     timeline: Timeline | None = None,
 ) -> ScenarioRun:
-    """Run every job on its backends; `progress` hears of each before it starts. `trace` keeps every DMA transfer.
+    """Run every job on its backends; `meter` hears of each step and its parts. `trace` keeps every DMA transfer.
 
     A `timeline` shows what the event engine does on the device of the scenario, up to the end of the run.
     Raises BindingError, CapabilityError, MemoryError, OSError for what the caller must correct.
     """
     instead = not_exact_because(scenario) if engine != "simpy" else None
     engine = "simpy" if instead else engine
-    exact = ExactDevice(scenario.device, trace or engine == "verify") if engine != "simpy" else None
+    meter = meter or Meter({})
+    traced = partial(meter.advance, "transfers traced")
+    exact = ExactDevice(scenario.device, trace or engine == "verify", traced) if engine != "simpy" else None
     runtime = None
     if engine != "exact" and any("ev74" in job.backends for job in scenario.jobs):
         runtime = _runtime(scenario, timeline, trace=trace or engine == "verify")
-    runner = Runner(scenario, runtime, progress, exact, timeline)
+    runner = Runner(scenario, runtime, meter, exact, timeline)
     jobs = tuple(runner.run(job) for job in scenario.jobs)
     if runtime and not runner.stopped_by:
         jobs = runner.settled(jobs)
@@ -93,13 +94,14 @@ class Runner:
 
     scenario: Scenario
     runtime: Runtime | None
-    progress: Progress
+    meter: Meter
     exact: ExactDevice | None = None
     timeline: Timeline | None = None
     stopped_by: str | None = None
 
     def run(self, job: ScenarioJob) -> JobOutcome:
         """The job on all its backends, with its input in memory once."""
+        self.meter.begin(job.name, job.backends[0])
         if self.runtime is None and job.backends == ("ev74",):
             return JobOutcome(job, (self._timed(job),))
         backends.check_room(job.name, job.plan)
@@ -108,15 +110,16 @@ class Runner:
             if self.runtime and "ev74" in job.backends:
                 input_buffer = stack.enter_context(backends.input_buffer(self.runtime, job.plan))
             source = input_buffer.host if input_buffer else backends.storage(job.plan.input.required_bytes)
-            inputs.fill(source, job, self.scenario.seed)
+            inputs.fill(source, job, self.scenario.seed, partial(self.meter.advance, "bytes filled"))
             return JobOutcome(job, tuple(self._on(backend, job, source, input_buffer) for backend in job.backends))
 
     def _on(self, backend: str, job: ScenarioJob, source: Bytes, input_buffer: Buffer | None) -> Outcome:
+        if backend != job.backends[0]:
+            self.meter.begin(job.name, backend)
         if backend == "ev74" and self.runtime is None:
             return self._timed(job)
-        self.progress(job, backend)
         if input_buffer is None or self.runtime is None or backend == "a65":
-            return judge_output(backend, job, source, backends.run_a65(job.plan, source, job.output_prefill))
+            return self._judge(backend, job, source, backends.run_a65(job.plan, source, job.output_prefill))
         if self.stopped_by:
             return _troubled(
                 job, Trouble("not_run", f"the device can not be used after job {self.stopped_by}", "not_run"), None
@@ -138,9 +141,11 @@ class Runner:
                 if trouble.kind in ("hang", "lost"):
                     self._recovered(handed)
                 return _troubled(job, trouble, backends.run_result(handed, NO_OUTPUT))
-            return self._compared(
-                judge_output(backend, job, source, backends.run_result(handed, output_buffer.host)), job
-            )
+            done = self._judge(backend, job, source, backends.run_result(handed, output_buffer.host))
+            return self._compared(done, job)
+
+    def _judge(self, backend: str, job: ScenarioJob, source: Bytes, done: BackendRun) -> Outcome:
+        return judge_output(backend, job, source, done, partial(self.meter.advance, "bytes checked"))
 
     def _recovered(self, job: runtime_jobs.Job) -> None:
         """Let time pass until the device is free of the job."""
@@ -169,7 +174,6 @@ class Runner:
     def _timed(self, job: ScenarioJob) -> Outcome:
         """The job's ticks, and no bytes."""
         assert self.exact is not None
-        self.progress(job, "ev74")
         result = self.exact.run(job)
         done = BackendRun(NO_OUTPUT, result.device_ticks, result=result)
         return Outcome("ev74", None, job.plan.output.required_bytes, None, None, done, timing_only=True)

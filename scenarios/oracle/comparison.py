@@ -6,6 +6,7 @@ claimed byte by byte (`claims`). Nothing is sorted into tile classes, merged or 
 of the product is imported. Whether a case is admitted is not checked.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ PATTERN_STEP = 2654435761
 PATTERN_BLOCK_BYTES = 1 << 16
 
 Bytes = bytes | bytearray | memoryview | np.ndarray
+Advance = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,13 @@ def expected_output(case: OracleCase, source: Bytes, prefill: int) -> np.ndarray
     return output
 
 
-def verify(case: OracleCase, source: Bytes, output: Bytes, prefill: int) -> Mismatch | None:
+def verify(
+    case: OracleCase, source: Bytes, output: Bytes, prefill: int, advance: Advance = lambda count: None
+) -> Mismatch | None:
     """The wrong byte of the lowest offset in the output's required span, or None where all are right.
 
-    Temporaries stay within a few MiB. Raises ValueError where `source` or `output` is shorter than its required span.
+    `advance` hears how many places were compared since its last call. Temporaries stay within a few MiB. Raises
+    ValueError where `source` or `output` is shorter than its required span.
     """
     input_bytes, output_bytes = required_bytes(case)
     written = _span(output, output_bytes, "output")
@@ -73,6 +78,7 @@ def verify(case: OracleCase, source: Bytes, output: Bytes, prefill: int) -> Mism
         found = _mismatch(claim, written)
         if found is not None and (first is None or found.offset < first.offset):
             first = found
+        advance(claim.offsets.size)
     return first
 
 

@@ -11,21 +11,22 @@ from pathlib import Path
 from typing import Any
 
 from tessbed.scenarios.library import load
+from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.attribution_report import bar
-from tessbed.scenarios.study.measurement import Measurement, measure_scenario, provenance, whole
+from tessbed.scenarios.study.measurement import Measurement, provenance, studied
 from tessbed.scenarios.study.tick_attribution import Term, attribute_ticks
 
 ANY_INPUT = 'jobs.*.input={pattern="golden"}'
 """Ticks do not depend on data, so nobody needs to read a folder's input files."""
 
 
-def opened(name: str, settings: Sequence[str], engine: str) -> Measurement:
-    """The measurement of a run folder or a scenario. Raises ScenarioError where a job fails."""
+def opened(name: str, settings: Sequence[str]) -> Scenario:
+    """The scenario of a run folder, or of that name. Raises ScenarioError where it has nothing to study."""
     folder = Path(name)
     if (folder / "scenario.toml").is_file():
-        return whole(measure_scenario(load(str(folder / "scenario.toml"), [ANY_INPUT, *settings]), engine))
-    return whole(measure_scenario(load(name, settings), engine))
+        return studied(load(str(folder / "scenario.toml"), [ANY_INPUT, *settings]))
+    return studied(load(name, settings))
 
 
 def stale(name: str, measured: Measurement) -> str | None:

@@ -7,6 +7,7 @@ import attrs
 
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.kernels.ev74.codec import decode
+from tessbed.scenarios.forecast import Meter
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.model import Scenario, ScenarioJob
 from tessbed.scenarios.outcome import Outcome
@@ -76,9 +77,14 @@ def studied(scenario: Scenario, purpose: str = "study") -> Scenario:
     return attrs.evolve(scenario, jobs=jobs)
 
 
-def measure_scenario(scenario: Scenario, engine: str = "exact", *, trace: bool = True) -> Measurement:
-    """Run the EV74 jobs; `trace` keeps every transfer. What a job did until it failed is no subject of a study."""
-    done = run_scenario(studied(scenario), engine=engine, trace=trace)
+def measure_scenario(
+    scenario: Scenario, engine: str = "exact", *, trace: bool = True, meter: Meter | None = None
+) -> Measurement:
+    """Run the EV74 jobs; `trace` keeps every transfer, `meter` hears of each step.
+
+    What a job did until it failed is no subject of a study.
+    """
+    done = run_scenario(studied(scenario), engine=engine, trace=trace, meter=meter)
     found = [_measured(entry.job, scenario.device, entry.outcomes[0]) for entry in done.jobs]
     jobs = tuple(job for job in found if isinstance(job, MeasuredJob))
     failed = tuple(job for job in found if isinstance(job, FailedJob))

@@ -4,11 +4,12 @@ A cell is the makespan of a whole new run, planning included, and not an estimat
 slower, or a worse one that makes it faster, is flagged: schedules have such anomalies, and a study must not hide them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
 
+from tessbed.scenarios.forecast import Meter
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.measurement import Measurement, measure_scenario, on_device, provenance, whole
@@ -42,22 +43,21 @@ class Row:
         return max((abs(base - cell.ticks) for cell in self.cells.values()), default=0)
 
 
-Progress = Callable[[str], None]
+def most_runs(scenario: Scenario) -> int:
+    """How many runs that takes at most."""
+    return 1 + sum(len(set(knob.steps.values())) for knob in knobs(scenario.device))
 
 
-def sensitivities(
-    scenario: Scenario, engine: str, progress: Progress = lambda path: None
-) -> tuple[Measurement, list[Row]]:
+def sensitivities(scenario: Scenario, engine: str, meter: Meter | None = None) -> tuple[Measurement, list[Row]]:
     """The run as it is, and a row for each knob, the largest gain first. Raises ScenarioError where a job fails."""
-    measured = whole(measure_scenario(scenario, engine, trace=False))
+    measured = whole(measure_scenario(scenario, engine, trace=False, meter=meter))
     base, rows = measured.device_ticks, []
     for knob in knobs(scenario.device):
-        progress(knob.path)
         known: dict[int, int] = {}
         cells = {}
         for step, value in knob.steps.items():
             if value not in known:
-                ticks = _ticks(scenario, knob, value, engine)
+                ticks = _ticks(scenario, knob, value, engine, meter)
                 if ticks is None:
                     continue
                 known[value] = ticks
@@ -67,13 +67,13 @@ def sensitivities(
     return measured, sorted(rows, key=lambda row: (-row.gain(base), -row.swing(base)))
 
 
-def _ticks(scenario: Scenario, knob: Knob, value: int, engine: str) -> int | None:
+def _ticks(scenario: Scenario, knob: Knob, value: int, engine: str, meter: Meter | None) -> int | None:
     """The makespan with the knob at `value`; None where the device as a whole forbids it, or a job fails there."""
     try:
         changed = on_device(scenario, **knob.changes(value))
     except SpecError:
         return None
-    measured = measure_scenario(changed, engine, trace=False)
+    measured = measure_scenario(changed, engine, trace=False, meter=meter)
     return None if measured.failed else measured.device_ticks
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from tessbed.scenarios.forecast import Meter
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.attribution_report import bar
@@ -42,10 +43,11 @@ class Stretch:
     reason: str
 
 
-def runs(scenario: Scenario, job: int, most: int, engine: str) -> list[Measurement]:
+def runs(scenario: Scenario, job: int, most: int, engine: str, meter: Meter | None = None) -> list[Measurement]:
     """One job alone with 1 to `most` workers."""
     alone = attrs.evolve(scenario, jobs=(attrs.evolve(scenario.jobs[job], workers=None),))
-    return [measure_scenario(on_device(alone, workers=count), engine) for count in range(1, most + 1)]
+    devices = (on_device(alone, workers=count) for count in range(1, most + 1))
+    return [measure_scenario(there, engine, meter=meter) for there in devices]
 
 
 def curve(found: Sequence[Measurement]) -> list[Point]:
@@ -121,9 +123,9 @@ def stretch_difference(before: MeasuredJob, after: MeasuredJob) -> Counter[str]:
     return changes
 
 
-def document(scenario: Scenario, most: int, percent: float, engine: str) -> dict[str, Any]:
+def document(scenario: Scenario, most: int, percent: float, engine: str, meter: Meter | None = None) -> dict[str, Any]:
     """The advice for every job; one that fails with any number of workers is left out and named."""
-    found = [runs(scenario, index, most, engine) for index in range(len(scenario.jobs))]
+    found = [runs(scenario, index, most, engine, meter) for index in range(len(scenario.jobs))]
     curves = [curve(job) for job in found if not any(run.failed for run in job)]
     return {
         "schema_version": 1,

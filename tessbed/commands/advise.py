@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tessbed.commands.options import json_option, new_command, print_result, quiet_option, scenario_arguments
-from tessbed.commands.study import engine_option, plot_option, print_provenance
+from tessbed.commands.study import engine_option, measured, plot_option, print_provenance
 from tessbed.commands.types import Number
 
 HELP = """Print the makespan of each EV74 job of SCENARIO for every worker count, the knee of the curve, the fewest
@@ -45,7 +45,8 @@ def command(
     from tessbed.scenarios.study.measurement import studied
 
     scenario = studied(load(file, settings, seed))
-    reported = worker_scaling.document(scenario, max_workers, percent, engine)
+    with measured(scenario, engine, quiet=quiet, runs=max_workers, trace=True) as meter:
+        reported = worker_scaling.document(scenario, max_workers, percent, engine, meter)
     print_provenance(reported, engine, quiet=quiet)
     if plot is not None:
         from tessbed.scenarios.study.plots import plot_scaling, save

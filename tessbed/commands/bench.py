@@ -1,10 +1,7 @@
 """`tessbed bench`: the A65 rows beside plain copies and plain numpy, measured in one run."""
 
-import sys
-from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -31,7 +28,8 @@ Measurements only: the host's processor is not an A65. Exit code: 0 measured, 2 
 def command(match: str, rounds: int, plot: Path | None, as_json: bool, quiet: bool) -> None:
     """The table, or the document, on stdout."""
     from tessbed.bench.cases import CASES
-    from tessbed.bench.report import bench_document, format_bench, write_plot
+    from tessbed.bench.report import bench_document, format_bench, run_bench, write_plot
+    from tessbed.commands.progress import counted
 
     chosen = [case.name for case in CASES if match in case.name]
     if not chosen:
@@ -39,7 +37,8 @@ def command(match: str, rounds: int, plot: Path | None, as_json: bool, quiet: bo
         raise click.BadParameter(text, param_hint="--match")
     if plot and find_spec("matplotlib") is None:
         raise click.BadParameter("needs matplotlib: pip install 'tessbed[plot]'", param_hint="--plot")
-    report = _watched(len(chosen), rounds, match, quiet)
+    with counted(len(chosen), "cases", quiet=quiet) as advance:
+        report = run_bench(match=match, rounds=rounds, progress=lambda name: advance(1))
     if as_json:
         echo_json(bench_document(report))
     else:
@@ -47,13 +46,3 @@ def command(match: str, rounds: int, plot: Path | None, as_json: bool, quiet: bo
     if plot:
         write_plot(report, plot)
         say(f"drawn: {plot}", quiet=quiet)
-
-
-def _watched(cases: int, rounds: int, match: str, quiet: bool) -> Any:
-    """The report, measured with a progress bar where a terminal watches."""
-    from tessbed.bench.report import run_bench
-
-    shown = not quiet and sys.stderr.isatty()
-    bar: Any = click.progressbar(length=cases, file=sys.stderr, label="cases", show_pos=True) if shown else None
-    with bar or nullcontext():
-        return run_bench(match=match, rounds=rounds, progress=lambda name: bar.update(1, name) if bar else None)

@@ -1,8 +1,6 @@
 """Bit-flip coverage (`tessbed verify --census`): measures it with a progress bar, prints a table or JSON."""
 
-import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -10,6 +8,7 @@ import click
 from tessbed.commands.exits import FAILED, OK
 from tessbed.commands.options import echo_verdict
 from tessbed.commands.packet_files import device_jobs
+from tessbed.commands.progress import counted
 from tessbed.commands.streams import echo_json
 from tessbed.scenarios.model import Scenario, ScenarioJob
 from tessbed.scenarios.output.text_table import aligned
@@ -43,15 +42,12 @@ def take(scenario: Scenario, *, as_json: bool, quiet: bool) -> int:
 
 def _count(scenario: Scenario, *, quiet: bool) -> dict[ScenarioJob, list[Bit]]:
     todo = benches(scenario)
-    shown = not quiet and sys.stderr.isatty()
-    bar: Any = click.progressbar(length=BITS * len(todo), file=sys.stderr, label="flipping bits") if shown else None
     found: dict[ScenarioJob, list[Bit]] = {job: [] for job in todo}
-    with bar or nullcontext():
+    with counted(BITS * len(todo), "bits", quiet=quiet) as advance:
         for job, bench in todo.items():
             for bit in flip_every_bit(bench):
                 found[job].append(bit)
-                if bar:
-                    bar.update(1)
+                advance(1)
     return found
 
 

@@ -1,7 +1,7 @@
 """`tessbed bound`: how fast a job could possibly be, and what limits it."""
 
 from tessbed.commands.options import json_option, new_command, print_result, quiet_option, scenario_arguments
-from tessbed.commands.study import engine_option, print_provenance
+from tessbed.commands.study import engine_option, measured, print_provenance
 
 HELP = """Print lower bounds of the device ticks of each EV74 job of SCENARIO, the binding one, and the gap to it.
 
@@ -17,8 +17,10 @@ def command(file: str, settings: tuple[str, ...], seed: int | None, engine: str,
     """The bounds on stdout."""
     from tessbed.scenarios.library import load
     from tessbed.scenarios.study import lower_bounds
-    from tessbed.scenarios.study.measurement import measure_scenario
+    from tessbed.scenarios.study.measurement import measure_scenario, studied
 
-    reported = lower_bounds.document(measure_scenario(load(file, settings, seed), engine))
+    scenario = studied(load(file, settings, seed))
+    with measured(scenario, engine, quiet=quiet, trace=True) as meter:
+        reported = lower_bounds.document(measure_scenario(scenario, engine, meter=meter))
     print_provenance(reported, engine, quiet=quiet)
     print_result(reported, lambda: lower_bounds.lines(reported), as_json=as_json)

@@ -3,7 +3,7 @@
 import click
 
 from tessbed.commands.options import json_option, new_command, print_result, quiet_option, say, settings_option
-from tessbed.commands.study import engine_option, print_provenance
+from tessbed.commands.study import engine_option, measured, print_provenance
 from tessbed.commands.types import SCENARIO, Number
 
 HELP = """Compare RUN1 with RUN2, each a run folder (`tessbed run -o`) or a scenario: which terms of the accounts of
@@ -31,13 +31,17 @@ def command(
 ) -> None:
     """The comparison on stdout."""
     from tessbed.scenarios.study import comparison
+    from tessbed.scenarios.study.measurement import measure_scenario, whole
 
-    before = comparison.opened(run1, settings, engine)
-    after = comparison.opened(run2, (*settings, *set2), engine)
+    runs = []
+    for scenario in (comparison.opened(run1, settings), comparison.opened(run2, (*settings, *set2))):
+        with measured(scenario, engine, quiet=quiet, trace=True) as meter:
+            runs.append(whole(measure_scenario(scenario, engine, meter=meter)))
+    before, after = runs
     reported = comparison.document((run1, run2), before, after)
-    for side, measured, changed in (("before", before, settings), ("after", after, (*settings, *set2))):
+    for side, found, changed in (("before", before, settings), ("after", after, (*settings, *set2))):
         print_provenance(reported[side], engine, quiet=quiet)
-        text = None if changed else comparison.stale(reported[side]["run"], measured)
+        text = None if changed else comparison.stale(reported[side]["run"], found)
         if text:
             say(text, quiet=quiet)
     print_result(reported, lambda: comparison.lines(reported, top), as_json=as_json)

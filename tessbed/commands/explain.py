@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tessbed.commands.options import json_option, new_command, print_result, quiet_option, scenario_arguments
-from tessbed.commands.study import engine_option, plot_option, print_provenance
+from tessbed.commands.study import engine_option, measured, plot_option, print_provenance
 from tessbed.commands.types import Number
 
 HELP = """Report where every tick of each EV74 job of SCENARIO went: the resource, the reason, the class of tiles.
@@ -33,9 +33,11 @@ def command(
     """The account on stdout."""
     from tessbed.scenarios.library import load
     from tessbed.scenarios.study import attribution_report
-    from tessbed.scenarios.study.measurement import measure_scenario
+    from tessbed.scenarios.study.measurement import measure_scenario, studied
 
-    reported = attribution_report.document(measure_scenario(load(file, settings, seed), engine))
+    scenario = studied(load(file, settings, seed))
+    with measured(scenario, engine, quiet=quiet, trace=True) as meter:
+        reported = attribution_report.document(measure_scenario(scenario, engine, meter=meter))
     print_provenance(reported, engine, quiet=quiet)
     if plot is not None:
         from tessbed.scenarios.study.plots import plot_attribution, save

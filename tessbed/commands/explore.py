@@ -1,9 +1,7 @@
 """`tessbed explore`: runs EV74 jobs in many legal orders, or in all of them, and shrinks a failure."""
 
-import sys
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -54,6 +52,7 @@ def command(
         raise click.UsageError("--trace: shows one order, wanted --replay TOKEN with it")
     if file is None:
         raise click.UsageError("missing SCENARIO: a path, or a name that `tessbed list` shows; or --replay TOKEN")
+    from tessbed.commands.progress import counted
     from tessbed.scenarios.library import load
     from tessbed.scenarios.verification.explore import report
 
@@ -61,20 +60,13 @@ def command(
     jobs = [job for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty]
     if not jobs:
         raise click.UsageError(f"{file} has no job for EV74 that moves a byte")
-    explored = _watched(scenario, jobs, orders, quiet or as_json)
+    with counted(orders * len(jobs), "orders", quiet=quiet or as_json) as advance:
+        explored = [_explored(scenario, job, orders, lambda: advance(1)) for job in jobs]
     if as_json:
         echo_json(report.document(scenario.name, explored))
     else:
         echo_verdict(report.lines(scenario.name, explored), report.ok(explored))
     return OK if report.ok(explored) else HAZARD if report.unsafe(explored) else FAILED
-
-
-def _watched(scenario: "Scenario", jobs: "list[ScenarioJob]", orders: int, quiet: bool) -> "list[ExplorationReport]":
-    """Explore with a progress bar, where a terminal watches."""
-    shown = not quiet and sys.stderr.isatty()
-    bar: Any = click.progressbar(length=orders * len(jobs), file=sys.stderr, label="orders") if shown else None
-    with bar or nullcontext():
-        return [_explored(scenario, job, orders, (lambda: bar.update(1)) if bar else (lambda: None)) for job in jobs]
 
 
 def _explored(scenario: "Scenario", job: "ScenarioJob", orders: int, on_progress: "OnOrder") -> "ExplorationReport":

@@ -28,10 +28,10 @@ def command(file: str, settings: tuple[str, ...], seed: int | None, top: int, as
     from tessbed.scenarios.timeline.timeline import Timeline
 
     scenario = studied(load(file, settings, seed), "profile")
-    foretell(scenario, trace=False, quiet=quiet)
+    meter = foretell(scenario, "simpy", trace=False, quiet=quiet)
     found = profile.Profile(top)
     timeline = Timeline.of(found, scenario.device)
-    done = watched_run(scenario, "simpy", quiet=quiet or as_json, timeline=timeline)
+    done = watched_run(scenario, "simpy", meter, quiet=quiet or as_json, timeline=timeline)
     document = found.document(scenario.name)
     print_result(document, lambda: profile.lines(document), as_json=as_json)
     return exit_code(done)

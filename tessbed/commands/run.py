@@ -1,5 +1,6 @@
 """`tessbed run`: runs a scenario on its backends and checks every byte."""
 
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from tessbed.commands.types import Folder, OneOf
 from tessbed.scenarios.format.option_values import ENGINES
 
 if TYPE_CHECKING:
+    from tessbed.scenarios.forecast import Meter
     from tessbed.scenarios.model import Scenario
     from tessbed.scenarios.outcome import ScenarioRun
     from tessbed.scenarios.timeline.timeline import Timeline
@@ -53,12 +55,12 @@ def command(
     scenario = load(file, settings, seed)
     if timeline is not None:
         _check_traceable(scenario, engine)
-    foretell(scenario, trace=output is not None, quiet=quiet)
+    meter = foretell(scenario, engine, trace=output is not None, quiet=quiet)
     with recorded(timeline, scenario.device, quiet=quiet) as shown:
         if output is None:
-            done = watched_run(scenario, engine, quiet=quiet or as_json, timeline=shown)
+            done = watched_run(scenario, engine, meter, quiet=quiet or as_json, timeline=shown)
         else:
-            done = _written(output, scenario, engine, shown, quiet=quiet or as_json)
+            done = _written(output, scenario, engine, meter, shown, quiet=quiet or as_json)
     if done.instead:
         say(f"engine simpy, not {engine}: {done.instead}", quiet=quiet)
     if output is not None:
@@ -82,14 +84,17 @@ def _check_traceable(scenario: "Scenario", engine: str) -> None:
 
 
 def _written(
-    output: Path, scenario: "Scenario", engine: str, timeline: "Timeline | None", *, quiet: bool
+    output: Path, scenario: "Scenario", engine: str, meter: "Meter", timeline: "Timeline | None", *, quiet: bool
 ) -> "ScenarioRun":
     """Run, and write the run folder; without an end to both nothing is left of it."""
-    from tessbed.commands.scenario_run import watched_run
+    from tessbed.commands.progress import run_progress
+    from tessbed.scenarios.forecast import FOLDER
     from tessbed.scenarios.run_folder import RunFolder
+    from tessbed.scenarios.runner import run_scenario
 
-    with RunFolder.open(output) as folder:
+    with RunFolder.open(output) as folder, run_progress(meter, quiet=quiet):
         adopted, began = folder.adopt(scenario), perf_counter()
-        done = watched_run(adopted, engine, trace=True, quiet=quiet, timeline=timeline)
-        folder.write(done, perf_counter() - began)
+        done = run_scenario(adopted, engine=engine, trace=True, meter=meter, timeline=timeline)
+        meter.begin(*FOLDER)
+        folder.write(done, perf_counter() - began, partial(meter.advance, "transfers traced"))
     return done

@@ -1,12 +1,15 @@
 """`tessbed search`: the best configuration of a space that is too large to sweep."""
 
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tessbed.commands.exits import FAILED, OK, failed_ourselves
 from tessbed.commands.options import json_option, new_command, print_result, quiet_option, say, settings_option
 from tessbed.commands.study import (
+    announce,
     check_outputs,
     db_option,
     engine_option,
@@ -14,11 +17,14 @@ from tessbed.commands.study import (
     out_option,
     plot_option,
     print_provenance,
-    watched,
 )
 from tessbed.commands.types import SCENARIO, VARIED, Number, OneOf
+from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.format.option_values import OBJECTIVES, SAMPLERS
 from tessbed.scenarios.format.texts import find
+
+if TYPE_CHECKING:
+    from tessbed.scenarios.study.sweep.resolver import Resolver
 
 HELP = """Search the combinations of the keys of --over for the one with the fewest ticks of the EV74 jobs of SCENARIO.
 
@@ -71,6 +77,7 @@ def command(
     quiet: bool,
 ) -> int:
     """The best configuration on stdout; returns the exit code."""
+    from tessbed.commands.progress import counted
     from tessbed.scenarios.study.search import report
     from tessbed.scenarios.study.search.sampler import sampler
     from tessbed.scenarios.study.search.trials import Memory, search
@@ -85,10 +92,12 @@ def command(
     check_outputs(path, outputs, plot)
     proposer = sampler(chosen, spanned, count, seed)
     asked = report.SearchRequest(name, minimise, chosen, seed, within)
-    with opened_output(path, quiet=quiet) as store, watched(count, quiet=quiet) as progress:
+    with opened_output(path, quiet=quiet) as store:
         memory = Memory(Resolver(file, settings, engine), store)
+        _foretell(memory.resolver, engine, quiet=quiet)
         try:
-            found = search(spanned, proposer, memory, asked.column, count, seed, progress)
+            with counted(count, "trials", quiet=quiet) as progress:
+                found = search(spanned, proposer, memory, asked.column, count, seed, progress)
         except KeyboardInterrupt:
             say(interrupted(path, store.count(memory.keys), "configurations of this search"), quiet=quiet)
             raise
@@ -105,6 +114,15 @@ def command(
     if failures := bugs(tried):
         return failed_ourselves(f"{failures:,} of {len(tried):,} configurations")
     return FAILED if reported["best"] is None else OK
+
+
+def _foretell(resolver: "Resolver", engine: str, *, quiet: bool) -> None:
+    """Say which jobs of the unchanged scenario will take long, where it can run at all."""
+    from tessbed.scenarios.forecast import forecasts
+    from tessbed.sim.errors import SpecError
+
+    with suppress(SpecError, ScenarioError):
+        announce(forecasts(resolver.resolve(()).base), engine, quiet=quiet)
 
 
 def _effort(counts: dict[str, int], path: str) -> str:

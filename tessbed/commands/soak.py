@@ -1,9 +1,8 @@
 """`tessbed soak`: many random jobs on a runtime with faults, and the balance at the end."""
 
-import sys
-from contextlib import nullcontext
+from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -37,6 +36,7 @@ def command(
     file: str, settings: tuple[str, ...], seed: int | None, jobs: int, faults: str, as_json: bool, quiet: bool
 ) -> int:
     """The account on stdout; returns the exit code."""
+    from tessbed.commands.progress import counted
     from tessbed.scenarios.library import load
     from tessbed.scenarios.verification.soak.cases import geometries
     from tessbed.scenarios.verification.soak.driver import run_soak
@@ -45,11 +45,8 @@ def command(
     if not geometries(scenario):
         raise click.UsageError(f"{file} has no job for EV74 that moves a byte: nothing to soak")
     began = perf_counter()
-    report = _watched(
-        jobs,
-        quiet or as_json,
-        lambda on_progress: run_soak(scenario, jobs, faults, scenario.seed, progress=on_progress),
-    )
+    with counted(jobs, "jobs", quiet=quiet or as_json) as advance:
+        report = run_soak(scenario, jobs, faults, scenario.seed, progress=_increments(advance))
     if as_json:
         echo_json(report.document())
     else:
@@ -58,20 +55,16 @@ def command(
     return OK if report.ok else FAILED
 
 
-def _watched(jobs: int, quiet: bool, soak: Any) -> "SoakReport":
-    """Soak with a progress bar, where a terminal watches."""
-    shown = not quiet and sys.stderr.isatty()
-    bar: Any = click.progressbar(length=jobs, file=sys.stderr, label="jobs", show_pos=True) if shown else None
-    with bar or nullcontext():
-        reported = 0
+def _increments(advance: Callable[[int], None]) -> Callable[[int], None]:
+    """What hears how many jobs there are by now, and passes on how many are new."""
+    reported = 0
 
-        def progress(done: int) -> None:
-            nonlocal reported
-            if bar:
-                bar.update(done - reported)
-            reported = done
+    def progress(done: int) -> None:
+        nonlocal reported
+        advance(done - reported)
+        reported = done
 
-        return soak(progress)
+    return progress
 
 
 def _costs(report: "SoakReport", seconds: float) -> str:

@@ -1,10 +1,8 @@
 """Options that the studies share."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +12,8 @@ from tessbed.commands.types import FILE, OneOf
 from tessbed.scenarios.format.option_values import ENGINES
 
 if TYPE_CHECKING:
+    from tessbed.scenarios.forecast import Forecast, Meter
+    from tessbed.scenarios.model import Scenario
     from tessbed.scenarios.study.sweep.store import Store
 
 engine_option = click.option(
@@ -91,24 +91,29 @@ def print_provenance(reported: dict[str, Any], asked: str, *, quiet: bool) -> No
 
 
 @contextmanager
-def watched(total: int, *, quiet: bool) -> Any:
-    """A progress bar with the rate and the time left, where a terminal watches."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    began, ran = perf_counter(), 0
-    shown: Any = click.progressbar(length=total, file=sys.stderr, show_pos=True, item_show_func=_rate)
-    with shown as bar:
-        first = True
+def measured(
+    scenario: "Scenario", engine: str, *, quiet: bool, runs: int = 1, trace: bool = False
+) -> "Iterator[Meter]":
+    """Say what will take long, and show how far `runs` runs of the scenario are; gives the meter that they move.
 
-        def progress(done: int) -> None:
-            nonlocal ran, first
-            ran += 0 if first else done
-            first = False
-            bar.update(done, f"{ran / max(1e-9, perf_counter() - began):,.0f} points/s")
+    With a `trace` each keeps its transfers to the end: MemoryError where they do not fit into memory.
+    """
+    from tessbed.commands.progress import run_progress
+    from tessbed.scenarios.forecast import Meter, check_trace, forecasts
 
-        yield progress
+    found = forecasts(scenario)
+    if trace:
+        check_trace(found, runs, "study fewer tiles at once")
+    announce(found, engine, quiet=quiet, runs=runs, trace=trace)
+    meter = Meter.of(found, engine, trace=trace, runs=runs)
+    with run_progress(meter, quiet=quiet):
+        yield meter
 
 
-def _rate(item: Any) -> str | None:
-    return item
+def announce(found: "Sequence[Forecast]", engine: str, *, quiet: bool, runs: int = 1, trace: bool = False) -> None:
+    """Say which jobs will take long, before they begin."""
+    from tessbed.scenarios.forecast import LONG_SECONDS
+
+    for one in found:
+        if runs * one.seconds(engine, trace=trace) >= LONG_SECONDS:
+            say(one.words(engine, runs, trace=trace), quiet=quiet)

@@ -10,6 +10,7 @@ import click
 from tessbed.commands.exits import FAILED, OK, failed_ourselves
 from tessbed.commands.options import json_option, new_command, print_result, quiet_option, say, settings_option
 from tessbed.commands.study import (
+    announce,
     check_outputs,
     db_option,
     engine_option,
@@ -17,7 +18,6 @@ from tessbed.commands.study import (
     out_option,
     plot_option,
     print_provenance,
-    watched,
 )
 from tessbed.commands.types import SCENARIO, VARIED, Number
 from tessbed.scenarios.format.texts import find
@@ -65,6 +65,9 @@ def command(
     quiet: bool,
 ) -> int:
     """The table on stdout; returns the exit code."""
+    from tessbed.commands.progress import counted
+    from tessbed.scenarios.forecast import forecasts
+    from tessbed.scenarios.study.measurement import studied
     from tessbed.scenarios.study.sweep import space, table
     from tessbed.scenarios.study.sweep.batches import BatchRunner
     from tessbed.scenarios.study.sweep.execution import interrupted, plan_sweep, run_sweep
@@ -77,9 +80,12 @@ def command(
     with closing(parse_executor(where, processes)) as hired:
         planned = plan_sweep(file, settings, spanned, count, seed, engine)
         say(hired.note, quiet=quiet or not hired.note)
-        with opened_output(path, quiet=quiet) as store, watched(len(planned.points), quiet=quiet) as progress:
+        for point in list(planned.resolved.values())[:1]:
+            announce(forecasts(studied(point.base)), engine, quiet=quiet)
+        with opened_output(path, quiet=quiet) as store:
             try:
-                found = run_sweep(planned, store, BatchRunner(hired.hire, hired.width, hired.deaths), progress)
+                with counted(len(planned.points), "points", quiet=quiet, resumes=True) as progress:
+                    found = run_sweep(planned, store, BatchRunner(hired.hire, hired.width, hired.deaths), progress)
             except KeyboardInterrupt:
                 keys = list(planned.resolved)
                 say(interrupted(path, store.count(keys), f"of {len(keys):,} points"), quiet=quiet)

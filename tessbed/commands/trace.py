@@ -51,9 +51,9 @@ def command(
         form = check_timeline(path, form or (None if output else "pftrace"))
     except click.BadParameter as error:
         raise click.BadParameter(error.message, param_hint="-o") from None
-    foretell(scenario, trace=False, quiet=quiet)
+    meter = foretell(scenario, "simpy", trace=False, quiet=quiet)
     with recorded(path, scenario.device, form=form, quiet=quiet) as timeline:
-        done = watched_run(scenario, "simpy", quiet=quiet or as_json, timeline=timeline)
+        done = watched_run(scenario, "simpy", meter, quiet=quiet or as_json, timeline=timeline)
     if as_json:
         echo_json(document(done))
     else:

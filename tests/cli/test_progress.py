@@ -1,0 +1,163 @@
+"""Progress and interrupts: a long command is announced, shows how far it is on a terminal alone, and stops at once."""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+TILES = """
+name = "tiles"
+device.memory.window_bytes = 1099511627776
+[[jobs]]
+name = "pack"
+op = "tess"
+backend = "{backend}"
+dtype = "int8"
+shape = [{rows}, {columns}, 16]
+tiled = {{ axes = [-1, 0, 1, 2], tile = [1, {tile}, 1, 16] }}
+input = {{ pattern = "golden" }}
+"""
+
+
+@pytest.fixture(name="tiles")
+def tiles_file(tmp_path: Path):
+    """A scenario of `rows` x `columns` tiles on a backend."""
+
+    def written(rows: int, columns: int, backend: str = "ev74", tile: int = 1) -> str:
+        path = tmp_path / "tiles.toml"
+        path.write_text(TILES.format(rows=rows, columns=columns, backend=backend, tile=tile))
+        return str(path)
+
+    return written
+
+
+def on_a_terminal(*arguments: str, interrupt: str = "", folder: Path | None = None, **extra: str) -> tuple[int, str]:
+    """The exit code of a command with a terminal as stderr, and what it wrote there.
+
+    `interrupt` is what must be there before Ctrl-C is sent; then the command must end within seconds.
+    """
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", **extra}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tessbed", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=follower,
+        env=environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        cwd=folder,
+    )
+    os.close(follower)
+    said, sent = b"", False
+    while select.select([leader], [], [], 120)[0]:
+        try:
+            chunk = os.read(leader, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        said += chunk
+        if interrupt and not sent and re.search(interrupt, said.decode(errors="replace")):
+            process.send_signal(signal.SIGINT)
+            sent = time.monotonic()
+    os.close(leader)
+    code = process.wait()
+    assert not interrupt or (sent and time.monotonic() - sent < 20)
+    return code, said.decode()
+
+
+def assert_shown_and_gone(said: str) -> None:
+    """Percentages that grow to 100 %, and a bar that is erased by the end of them."""
+    percentages = [int(found) for found in re.findall(r"(\d+)%", said)]
+    assert len(set(percentages)) > 2
+    assert percentages == sorted(percentages)
+    assert percentages[-1] == 100
+    assert said[said.rindex("%") :].count("\x1b[2K") >= 1
+
+
+RUN = ("run", "--engine", "exact")
+
+
+@pytest.mark.parametrize(
+    ("line", "shape", "announced"),
+    [
+        (RUN, (600, 1000), "600,000 tiles, at least 600,000 bands and 1,200,000 transfers: this takes a while"),
+        (("run",), (100, 300), "30,000 tiles, at least 30,000 bands and 60,000 transfers, 960,000 bytes: this"),
+        (("run",), (6000, 2000, "a65"), "on a65: 12,000,000 tiles, 384,000,000 bytes: this takes a while"),
+        ((*RUN, "-o", "made"), (200, 1000), "400,000 transfers, 240,000,000 bytes of trace: this takes a while"),
+        (("bound",), (200, 1000), "200,000 tiles"),
+        (("advise", "--max-workers", "2"), (200, 1000), "bytes of trace, in each of 2 runs: this takes a while"),
+        (("whatif", "--set", "device.preset=ev74-1core"), (10, 600), "6,000 tiles"),
+        (("compare", "tiles.toml"), (200, 1000), "200,000 tiles"),
+        (("explain",), (200, 1000), "200,000 tiles"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) and isinstance(value[0], str) else "",
+)
+def test_a_percentage_within_a_job(line: tuple[str, ...], shape: tuple, announced: str, tiles, tmp_path: Path) -> None:
+    """Whatever takes long is announced with how much it is, and shows a percentage, on either backend and engine."""
+    code, said = on_a_terminal(line[0], tiles(*shape), *line[1:], folder=tmp_path)
+    assert code == 0
+    assert announced in said
+    for bar in said.split("\x1b[?25l")[1:]:
+        assert_shown_and_gone(bar)
+    assert "\x1b[?25l" in said
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("sweep", "--vary", "device.workers=1..9", "--executor", "here"),
+        ("search", "--over", "device.workers=1..9", "--sampler", "grid"),
+        ("soak", "--jobs", "400"),
+        ("explore", "--orders", "40"),
+        ("verify", "--census"),
+        ("bench", "--match", "bf16 2 KiB", "--rounds", "1"),
+    ],
+    ids=lambda line: line[0],
+)
+def test_a_percentage_of_many(line: tuple[str, ...], tiles, tmp_path: Path) -> None:
+    """Commands of many parts show how many are done; their bars are gone at the end, too."""
+    file = [] if line[0] == "bench" else [tiles(20, 20)]
+    said = on_a_terminal(line[0], *file, *line[1:], folder=tmp_path)[1]
+    percentages = [int(found) for found in re.findall(r"(\d+)%", said)]
+    assert (percentages[0], percentages[-1]) == (0, 100)
+    assert percentages == sorted(percentages)
+    assert "\x1b[2K" in said[said.rindex("100%") :]
+
+
+def test_quiet(tiles) -> None:
+    """With -q nothing is said and nothing shown, and a short run shows no bar."""
+    assert on_a_terminal("run", tiles(600, 1000), "--engine", "exact", "-q") == (0, "")
+    assert on_a_terminal("run", tiles(3, 3)) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shape", "when", "form"),
+    [
+        (("run",), (1000, 1000), r"[1-9]%", ""),
+        (RUN, (1000, 1000), r"[1-9]%", "native"),
+        (RUN, (1000, 1000), r"[1-9]%", "python"),
+        (RUN, (2147483647, 1, "ev74", 2147483647), r"\d%", ""),
+        ((*RUN, "-o", "made"), (500, 1000), r"the run folder", ""),
+        (("run",), (6000, 2000, "a65"), r"MB/s", ""),
+        (("whatif",), (100, 1000), r"[1-9]%", ""),
+        (("sweep", "--vary", "device.workers=1..16", "--executor", "here"), (100, 1000), r"\d%", ""),
+        (("sweep", "--vary", "device.workers=1..16", "-j", "2"), (100, 1000), r"\d%", ""),
+    ],
+    ids=["events", "in C", "in Python", "one tile", "folder", "a65", "whatif", "sweep here", "sweep"],
+)
+def test_an_interrupt(arguments: tuple[str, ...], shape: tuple, when: str, form: str, tiles, tmp_path: Path) -> None:
+    """Ctrl-C while a bar is shown ends the command with 130 and one word; nothing half done is left."""
+    line = (arguments[0], tiles(*shape), *arguments[1:])
+    extra = {"TESSBED_EXACT": form} if form else {}
+    code, said = on_a_terminal(*line, interrupt=when, folder=tmp_path, **extra)
+    assert code == 130
+    assert said.rstrip().endswith("interrupted")
+    assert "Traceback" not in said
+    assert not (tmp_path / "made").exists()
+    assert said.count("\x1b[?25h") == said.count("\x1b[?25l"), "the cursor is shown again"

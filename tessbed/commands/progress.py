@@ -56,6 +56,8 @@ class Bar:
 
     def stop(self, *, complete: bool) -> None:
         """Erase it, at 100 % where the work came to its end."""
+        if self._shown is None:
+            return
         if complete:
             self._shown.update(self._task, completed=self.total)
             self._shown.refresh()
@@ -86,9 +88,9 @@ def counted(total: int, unit: str, *, quiet: bool, resumes: bool = False) -> Ite
             drawn, rate = now, (finished - before) / max(EVERY_SECONDS, now - began)
             bar.show(finished, f"{finished:,} of {total:,} {unit}", f"{rate:,.0f} {unit}/s")
 
-    bar.start()
     complete = False
-    try:
+    try:  # Ctrl-C can come at any moment
+        bar.start()
         bar.show(0, f"0 of {total:,} {unit}", "")
         yield advance
         complete = True
@@ -104,21 +106,22 @@ def run_progress(meter: "Meter", *, quiet: bool) -> Iterator[None]:
         return
     over, ended = Event(), Event()
     watcher = Thread(target=_watch, args=(meter, over, ended), daemon=True)
-    watcher.start()
     try:
+        watcher.start()
         yield
         ended.set()
     finally:
         over.set()
-        watcher.join()
+        if watcher.ident is not None:
+            watcher.join()
 
 
 def _watch(meter: "Meter", over: Event, ended: Event) -> None:
     if over.wait(AFTER_SECONDS):
         return
     bar = Bar(meter.total)
-    bar.start()
     try:
+        bar.start()
         while True:
             bar.show(*meter.reading())
             if over.wait(EVERY_SECONDS):

@@ -34,6 +34,8 @@ LINES: dict[str, tuple[tuple[str, ...], int]] = {
     "explore": (("{file}", "--orders", "2"), 0),
     "soak": (("{file}", "--jobs", "5"), 0),
     "explain": (("{file}",), 0),
+    "trace": (("{file}", *ON_DEVICE, "-o", "t.pftrace"), 0),
+    "profile": (("{file}", *ON_DEVICE), 0),
     "bound": (("{file}",), 0),
     "advise": (("{file}", "--max-workers", "2"), 0),
     "whatif": (("{file}",), 0),

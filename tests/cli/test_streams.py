@@ -60,14 +60,15 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
     environment = os.environ | {"PYTHONPATH": root}
     line, pipe = [sys.executable, "-m", "tests.cli.forked"], subprocess.PIPE
     server = subprocess.Popen(line, cwd=folder, env=environment, stdin=pipe, stdout=pipe, text=True)
-    assert server.stdin
-    assert server.stdout
+    asking, answering = server.stdin, server.stdout
+    assert asking
+    assert answering
 
     def run(*arguments: str, out: str = "pipe", err: str = "pipe", encoding: str = "utf-8") -> Any:
         job = {"arguments": [word.format(file="head.toml") for word in arguments], "out": out, "err": err}
-        server.stdin.write(json.dumps(job | {"encoding": encoding}) + "\n")
-        server.stdin.flush()
-        return json.loads(server.stdout.readline())
+        asking.write(json.dumps(job | {"encoding": encoding}) + "\n")
+        asking.flush()
+        return json.loads(answering.readline())
 
     with server:
         yield run

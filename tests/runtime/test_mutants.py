@@ -14,6 +14,8 @@ from tessbed.runtime.graph import registration
 from tessbed.runtime.graph.graph import Graph, Node
 from tessbed.runtime.graph.registration import register
 from tessbed.runtime.invariants import check_runtime, check_runtime_ended
+from tessbed.runtime.jobs import job as runtime_job
+from tessbed.runtime.jobs import job_ticks
 from tessbed.runtime.jobs.control_block import ControlBlock
 from tessbed.runtime.memory.coherency import CoherencyError, Policy
 from tessbed.runtime.memory.cpu_access import CpuSide
@@ -24,6 +26,7 @@ from tessbed.sim import completion_record
 from tessbed.sim.completion_record import Record
 from tessbed.sim.device.device import Device
 from tessbed.sim.fault_injection import Fault, by_number
+from tessbed.sim.stats import JobStats
 from tests.runtime.bench import filled, linear_output, make_device, small_plan, small_spec, tiled_input
 from tests.runtime.graph.test_graph import chain, oversized, words
 
@@ -123,6 +126,16 @@ def old_record_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ControlBlock, "read_record", read_record)
 
 
+def forgotten_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait in a queue is in no part."""
+    honest = job_ticks.job_parts
+
+    def job_parts(history: job_ticks.History, woken: int, stats: JobStats | None) -> dict[str, int]:
+        return {**honest(history, woken, stats), "queue": 0}
+
+    monkeypatch.setattr(runtime_job, "job_parts", job_parts)
+
+
 Mutate = Callable[[pytest.MonkeyPatch], None]
 ON_JOBS: dict[str, tuple[Mutate, tuple[Fault, ...], tuple[Fault, ...], str]] = {
     "release at submit": (release_at_submit, (), (), "device_can_reach"),
@@ -133,6 +146,7 @@ ON_JOBS: dict[str, tuple[Mutate, tuple[Fault, ...], tuple[Fault, ...], str]] = {
         (Fault("stall"),),
         "own_record",
     ),
+    "parts that do not sum": (forgotten_wait, (), (), "parts_sum"),
 }
 
 

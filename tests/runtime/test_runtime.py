@@ -139,9 +139,10 @@ def test_a_closed_buffer_is_not_submitted(runtime: Runtime) -> None:
     [
         (Composition(ops=("tess",)), "operation: the job needs detess, the image holds tess"),
         (Composition(dtypes=("int8",)), "dtype: the job needs bf16, the image holds int8"),
+        (Composition(holds=[("detess", "bf16", "pad16")]), "tile format: the job needs compact, the image holds pad16"),
         (Composition(packet_versions=((0, 9),)), "of packet version 1.0, the image holds packet version 0.9"),
     ],
-    ids=["op", "dtype", "version"],
+    ids=["op", "dtype", "format", "version"],
 )
 def test_a_lacking_image_is_an_error_that_names_both_sides(composition: Composition, words: str) -> None:
     """There is no fallback: nothing is submitted and the output stays as it was."""

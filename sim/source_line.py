@@ -12,6 +12,7 @@ from types import CodeType, FrameType, GeneratorType, TracebackType
 from typing import Any, NamedTuple
 
 OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
+DRIVER = os.path.join(os.path.dirname(__file__), "user_code", "guarded_body.py")
 LIBRARY = os.path.dirname(os.__file__) + os.sep
 INSTALLED = os.sep + "site-packages" + os.sep
 PACKAGES = tuple(f"{INSTALLED}{name}{os.sep}" for name in ("numpy", "simpy", "attr", "attrs"))
@@ -29,10 +30,13 @@ class SourceLine(NamedTuple):
 
 
 def line_above(depth: int = 1) -> SourceLine | None:
-    """The innermost line of a user's code that led here, `depth` frames up or more; None where there is none."""
+    """The innermost line of a user's code that led here, `depth` frames up or more; None where there is none.
+
+    Whoever started the simulation is a user, too: frames above the one that drives a worker's body do not count.
+    """
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None and not is_users(frame.f_code.co_filename):
-        frame = frame.f_back
+        frame = None if frame.f_code.co_filename == DRIVER else frame.f_back
     return None if frame is None else _line(frame.f_code, frame.f_lineno)
 
 

@@ -46,10 +46,11 @@ MOST_RACES = 10_000
 class Checker:
     """The checks of one device, or of several that share memory. `findings` collects in mode "report".
 
-    `stamp` gives the next number of a step.
+    `stamp` gives the next number of a step. With `keeps`, a job's transfers can be looked at after its end.
     """
 
     mode: str = attrs.field(default="raise", validator=attrs.validators.in_(MODES))
+    keeps: bool = attrs.field(default=False, kw_only=True)
     findings: list[Hazard] = attrs.field(factory=list, init=False)
     stamp: Callable[[], int] = attrs.field(factory=lambda: count(1).__next__, init=False)
     _open: list["JobCheck"] = attrs.field(factory=list, init=False)
@@ -97,14 +98,14 @@ class JobCheck:
     ranges: Ranges | None = attrs.field(default=None, init=False)
     kernel: str | None = attrs.field(default=None, init=False)
     errors: list[KernelError] = attrs.field(factory=list, init=False)
-    _gathers: list[Write] = attrs.field(factory=list, init=False)
+    gathers: list[Write] = attrs.field(factory=list, init=False)
     _folds: Folds = attrs.field(factory=Folds, init=False)
 
     def worker(self, worker: int, core: int) -> Staging | None:
         """The watch over a worker that starts now; None where nothing is to be checked."""
         if self.checker.mode == "off":
             return None
-        gathers = None if self.kernel is None else self._gathers
+        gathers = None if self.kernel is None else self.gathers
         return Staging(self.number, worker, core, self.checker.stamp, self.say, self.writes, gathers)
 
     def end(self, in_flight: int) -> None:
@@ -114,8 +115,9 @@ class JobCheck:
         else:
             self._judge(in_flight)
         self._meet_others()
-        self.writes.clear()
-        self._gathers.clear()
+        if not self.checker.keeps:
+            self.writes.clear()
+            self.gathers.clear()
         self.ended = True
 
     def report(self) -> KernelReport | None:
@@ -160,7 +162,7 @@ class JobCheck:
         """The races of a user's kernel, each by itself; that transfers are in flight has been said of its worker."""
         for race in find_races(self.writes, self.granule, MOST_RACES)[0]:
             self.say(race.hazard())
-        for read, write, address in find_read_races(self._gathers, self.writes)[:MOST_RACES]:
+        for read, write, address in find_read_races(self.gathers, self.writes)[:MOST_RACES]:
             self.say(read_hazard(read, write, address))
 
     def _say(self, kind: str, text: str) -> None:

@@ -133,6 +133,10 @@ class Staging:
         """The transfers that the worker has not waited for."""
         return sorted([*self._gathers(), *self._drains])
 
+    def pending(self, slot: int | None) -> bool:
+        """Whether the worker has not waited for the drain of a slot; without one, for anything."""
+        return bool(self._reads or self._drains) if slot is None else self._slots.get(slot) in self._drains
+
     def end(self) -> None:
         """The worker ends, without a fault."""
         if self.issued:

@@ -28,7 +28,7 @@ PARTS = ("decode", "load", "other")
 class JobContext:
     """One job. `packet`: its bytes; `workers`: the logical grid that a launch really gets.
 
-    `parts`, `counts` and `launched` are the device's account of it.
+    `parts`, `counts`, `launched` and `check` are the device's account of it.
     """
 
     packet: bytes
@@ -38,7 +38,7 @@ class JobContext:
     memory: MemoryProbe
     _env: Environment
     _start_dma: Callable[[], Dma]
-    _check: JobCheck
+    check: JobCheck
     _tracer: Tracer | None = None
     parts: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys((*PARTS, "device"), 0), init=False)
     counts: dict[str, int] = attrs.field(factory=dict, init=False)
@@ -63,9 +63,9 @@ class JobContext:
         if self.launched is not None:
             raise HazardError("a job launches its grid once")
         if user is not None:
-            body = guarded(body, user, self._check)
+            body = guarded(body, user, self.check)
         start = event_queue.now(self._env)
-        self.launched = Launch(self._env, self.spec, self._start_dma(), self.workers, self.counts, self._check)
+        self.launched = Launch(self._env, self.spec, self._start_dma(), self.workers, self.counts, self.check)
         if self._tracer is not None:
             self._tracer.launched(self.packet, self.launched.dma, start)
         try:

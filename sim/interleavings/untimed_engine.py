@@ -175,6 +175,11 @@ class UntimedJob:
     stage: UntimedEngine
     cookie: int = 0
 
+    @property
+    def check(self) -> JobCheck:
+        """The watch over the job."""
+        return self.stage.check
+
     def wait(self, ticks: int, part: str = "other") -> Iterator[Any]:
         """No time passes."""
         return iter(())

@@ -120,7 +120,7 @@ class GuardedWorker:
 
     def wait_slot(self, slot: int) -> WorkerStep:
         """Wait until the earlier drain of `slot` has completed."""
-        return self._step("wait_slot", lambda: self._with_slot(slot, lambda: self._ctx.wait_slot(slot)))
+        return self._step("wait_slot", lambda: self._with_slot(slot, lambda: self._wait("wait_slot", slot)))
 
     def compute(
         self,
@@ -171,7 +171,7 @@ class GuardedWorker:
 
     def wait_drains(self, reason: str = "end") -> WorkerStep:
         """Wait for every earlier transfer."""
-        return self._step("wait_drains", lambda: self._ctx.wait_drains(reason))
+        return self._step("wait_drains", lambda: self._wait("wait_drains", None, reason))
 
     def chain(self, *steps: WorkerStep) -> WorkerStep:
         """One step of several, made in one call of the user's, one after the other."""
@@ -281,6 +281,14 @@ class GuardedWorker:
             self.check_awaited()
         step = self._idle = WorkerStep(self, name, source_line.line_above(3), make)
         return step
+
+    def _wait(self, name: str, slot: int | None, reason: str = "end") -> Iterator[Any]:
+        """A wait, unless it is to be skipped."""
+        watch, staging = self._code.waits, self._ctx.staging
+        if watch is not None and staging is not None and self.here is not None:
+            if watch.skips(self.here, name, staging.pending(slot)):
+                return iter(())
+        return self._ctx.wait_drains(reason) if slot is None else self._ctx.wait_slot(slot)
 
     def _with_slot(self, slot: int, make: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         if not isinstance(slot, int) or not 0 <= slot < self.spec.slots:

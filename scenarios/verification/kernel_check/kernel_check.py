@@ -1,0 +1,188 @@
+"""Kernel check: "is my kernel right?", asked at every size, device, grid, address and order, and what it then costs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from tessbed.kernels.custom.declaration import Kernel
+from tessbed.kernels.custom.kernel_plan import KernelPlan, plan_kernel
+from tessbed.scenarios.verification.kernel_check.bench import CaseRun, CheckCase, KernelBench
+from tessbed.scenarios.verification.kernel_check.cases import SizedCase, check_cases
+from tessbed.scenarios.verification.kernel_check.needless_waits import WaitVerdict, judge_waits
+from tessbed.scenarios.verification.kernel_check.orders import ExploredOrders, explore_orders
+from tessbed.scenarios.verification.kernel_check.shared_state import SharedState, find_shared_state
+from tessbed.scenarios.verification.kernel_check.sizes import check_sizes, size_of
+from tessbed.scenarios.verification.kernel_check.static_limits import StaticLimits
+from tessbed.sim.checkers.finding import Finding, Where
+from tessbed.sim.checkers.kernel_report import KernelError
+from tessbed.sim.spec.device_spec import DeviceSpec
+
+WAIT_CASES = 24
+"""Waits are dropped in so many cases."""
+
+
+@attrs.frozen(eq=False)
+class Trouble:
+    """One thing that is wrong, in the first case that showed it; `cases` is in how many. `kind` is its exit's."""
+
+    kind: str
+    case: CheckCase
+    what: Any
+    where: Where
+    cases: int = 1
+
+
+@attrs.define(eq=False)
+class Troubles:
+    """What is wrong, each thing once, by its kind and lines; every case counts."""
+
+    found: dict[Any, Trouble] = attrs.field(factory=dict, init=False)
+
+    def add(self, case: CheckCase, ran: CaseRun, where: Where) -> None:
+        """Take what one run showed into account."""
+        for key, kind, what in _wrongs(ran):
+            earlier = self.found.get(key)
+            if earlier is None:
+                self.found[key] = Trouble(kind, case, what, where)
+            else:
+                self.found[key] = attrs.evolve(earlier, cases=earlier.cases + 1)
+
+    def add_shared(self, shared: SharedState, where: Where) -> None:
+        """Bands that depend on other workers."""
+        self.found.setdefault("shared_state", Trouble("hazard", shared.case, shared, where))
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of all."""
+        return [trouble.kind for trouble in self.found.values()]
+
+
+@attrs.frozen(eq=False)
+class KernelCheck:
+    """The whole check. `asked` is the run that was asked for, on the device's own grid, None where it did not end.
+
+    `cases` has each case and whether it was fine; `orders`, `waits` are None where nothing was right before them.
+    """
+
+    kernel: Kernel
+    plan: KernelPlan
+    spec: DeviceSpec
+    judged: bool
+    asked: CaseRun
+    cases: tuple[tuple[CheckCase, bool], ...]
+    limits: StaticLimits
+    orders: ExploredOrders | None
+    waits: WaitVerdict | None
+    shared: bool | None
+    troubles: tuple[Trouble, ...]
+
+    @property
+    def verdict(self) -> str:
+        """"impossible", "hazard", "fault", "wrong" or "ok", the first that holds."""
+        kinds = [trouble.kind for trouble in self.troubles]
+        return next((kind for kind in ("impossible", "hazard", "fault", "wrong") if kind in kinds), "ok")
+
+    @property
+    def ok(self) -> bool:
+        """Nothing is wrong; without a reference, nothing that shows without one."""
+        return self.verdict == "ok"
+
+
+def check_kernel(
+    kernel: Kernel, arguments: Mapping[str, Any] | None = None, spec: DeviceSpec | None = None, seed: int = 0
+) -> KernelCheck:
+    """Check a kernel. Raises ContractError for arguments that can not be, and for a reference that fails."""
+    device, given = spec or DeviceSpec(), dict(arguments or {})
+    size = size_of("as asked", plan_kernel(kernel, given))
+    case = CheckCase(size.name, size.plan, device, device.workers, 0)
+    troubles, limits = Troubles(), StaticLimits(device)
+    bench = KernelBench(case, size.inputs, size.expected)
+    asked = _run(bench, troubles, limits)
+    judged = size.expected is not None
+    if _hopeless(asked):
+        found = tuple(troubles.found.values())
+        return KernelCheck(
+            kernel, size.plan, device, judged, asked, ((case, asked.fine),), limits, None, None, None, found
+        )
+    sizes = check_sizes(kernel, given, _band_bytes(asked, device), device.slots)
+    cases = list(check_cases(sizes, device, kernel.level))
+    done = [(case, asked.fine), *_run_all(cases, troubles, limits)]
+    orders = waits = shared = None
+    if not troubles.found:
+        shared = _shared_state(cases, troubles) if kernel.level == "bands" else None
+        orders = explore_orders(cases, seed)
+        for troubled, ran in orders.troubled:
+            troubles.add(troubled, ran, bench.where)
+    if not troubles.found and kernel.level == "body":
+        waits = judge_waits(_wait_cases(cases), SizedCase(case, size))
+    found = tuple(troubles.found.values())
+    return KernelCheck(kernel, size.plan, device, judged, asked, tuple(done), limits, orders, waits, shared, found)
+
+
+def _run(bench: KernelBench, troubles: Troubles, limits: StaticLimits) -> CaseRun:
+    ran = bench.run()
+    troubles.add(bench.case, ran, bench.where)
+    limits.see(ran.check)
+    return ran
+
+
+def _run_all(
+    cases: Sequence[SizedCase], troubles: Troubles, limits: StaticLimits
+) -> Iterator[tuple[CheckCase, bool]]:
+    """Run every case; after one without an end, no more."""
+    for sized in cases:
+        ran = _run(KernelBench(sized.case, sized.size.inputs, sized.size.expected), troubles, limits)
+        yield sized.case, ran.fine
+        if _hopeless(ran):
+            return
+
+
+def _hopeless(ran: CaseRun) -> bool:
+    """Whether further cases would take as long to find the same."""
+    return bool(ran.hang or ran.refusal or any(error.kind == "endless_loop" for error in ran.report.errors))
+
+
+def _shared_state(cases: Sequence[SizedCase], troubles: Troubles) -> bool:
+    """Whether the bands of some worker depend on others."""
+    several = [sized for sized in cases if sized.case.workers in (3, 4)]
+    for sized in several[:: max(1, len(several) // 6)]:
+        bench = KernelBench(sized.case, sized.size.inputs, sized.size.expected)
+        if shared := find_shared_state(bench):
+            troubles.add_shared(shared, bench.where)
+            return True
+    return False
+
+
+def _wait_cases(cases: Sequence[SizedCase]) -> list[SizedCase]:
+    """Cases spread over all of them: odd phases, several grids, more bands than slots."""
+    return list(cases[:: max(1, len(cases) // WAIT_CASES)])
+
+
+def _band_bytes(asked: CaseRun, spec: DeviceSpec) -> int:
+    """What the largest drain moves; what a slot might hold where there was none."""
+    drained = [sum(d.rows * d.row_bytes for d in write.chain) for write in asked.check.writes]
+    return max(drained, default=spec.usable_scratch_bytes // (spec.slots + 1))
+
+
+def _wrongs(ran: CaseRun) -> Iterator[tuple[Any, str, Any]]:
+    """Everything wrong with a run: a key, the kind, the value."""
+    for finding in ran.report.findings:
+        yield _finding_key(finding), "hazard", finding
+    for error in ran.report.errors:
+        yield _error_key(error), "fault", error
+    if ran.hang:
+        yield ("hang",), "fault", ran.hang
+    if ran.refusal:
+        yield ("refusal",), "impossible", ran.refusal
+    if ran.wrong:
+        yield ("wrong", ran.wrong.port), "wrong", ran.wrong
+
+
+def _finding_key(finding: Finding) -> tuple[Any, ...]:
+    lines = [access.line for access in finding.accesses]
+    return (finding.kind, *lines) if any(lines) else (finding.kind, finding.hazard.missing)
+
+
+def _error_key(error: KernelError) -> tuple[Any, ...]:
+    return error.kind, error.line, error.text.partition(":")[0]

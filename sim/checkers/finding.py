@@ -16,9 +16,9 @@ Where = Callable[[str, int, int], str]
 
 @attrs.frozen
 class HazardAccess:
-    """One side of a hazard: a "gather", a "drain" or a "computation" of a worker, and its bytes [low, high).
+    """One side of a hazard: a "gather", "drain", "computation" or other "call" of a worker, and its bytes [low, high).
 
-    `seq` counts the worker's transfers from 0; None for a computation. `space` is "memory" or "scratch".
+    `seq` counts the worker's transfers from 0; None for what is none. `space` is "memory" or "scratch".
     """
 
     worker: int

@@ -151,7 +151,7 @@ class Staging:
 
     def say(self, kind: str, text: str, low: int = 0, high: int = 0, *, remedy: str = "") -> None:
         """Report what a user's code did at `line`, with the scratch bytes that it is about."""
-        self._say(kind, text, self._now("computation", None, (low, high)), remedy=remedy)
+        self._say(kind, text, self._now("call", None, (low, high)), remedy=remedy)
 
     def _gathers(self) -> dict[int, Descriptor]:
         """The reads that the worker has not waited for, by sequence."""

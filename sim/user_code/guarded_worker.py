@@ -73,7 +73,7 @@ class GuardedWorker:
     here: SourceLine | None = attrs.field(default=None, init=False)
     failure: DeviceFault | None = attrs.field(default=None, init=False)
     transfers: list[tuple[SourceLine | None, str, Sequence[Descriptor]]] = attrs.field(factory=list, init=False)
-    _idle: WorkerStep | None = attrs.field(default=None, init=False)
+    _idle: list[WorkerStep] = attrs.field(factory=list, init=False)
     _actions: int = attrs.field(default=0, init=False)
 
     @property
@@ -175,7 +175,7 @@ class GuardedWorker:
 
     def chain(self, *steps: WorkerStep) -> WorkerStep:
         """One step of several, made in one call of the user's, one after the other."""
-        self._idle = None
+        self._idle = [step for step in self._idle if step not in steps]
 
         def run() -> Iterator[Any]:
             for step in steps:
@@ -222,7 +222,10 @@ class GuardedWorker:
 
     def perform(self, step: WorkerStep) -> Steps:
         """Run a step; what ends it comes out as a Stop, after which nothing goes on."""
-        self._idle = None
+        if len(self._idle) > 1 or step not in self._idle:
+            self._idle = [idle for idle in self._idle if idle is not step]
+            self.check_awaited()
+        self._idle.clear()
         self.at(step.line or self.here)
         self._actions += 1
         try:
@@ -240,9 +243,9 @@ class GuardedWorker:
             yield Stop(error)
 
     def check_awaited(self) -> None:
-        """The worker fails where the last step that was made was never begun."""
-        step, self._idle = self._idle, None
-        if step is not None:
+        """The worker fails where a step that was made was never begun."""
+        idle, self._idle = self._idle, []
+        for step in idle[:1]:
             text = f"w.{step.name}(...) was called without `yield from`, so it never happened"
             remedy = f"yield from w.{step.name}(...)"
             self.failure = self.failure or self.misused(text, step.line, "not_awaited", remedy)
@@ -277,9 +280,8 @@ class GuardedWorker:
             staging.line = before
 
     def _step(self, name: str, make: Callable[[], Iterator[Any]]) -> WorkerStep:
-        if self._idle is not None:
-            self.check_awaited()
-        step = self._idle = WorkerStep(self, name, source_line.line_above(3), make)
+        step = WorkerStep(self, name, source_line.line_above(3), make)
+        self._idle.append(step)
         return step
 
     def _wait(self, name: str, slot: int | None, reason: str = "end") -> Iterator[Any]:

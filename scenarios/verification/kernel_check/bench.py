@@ -134,13 +134,13 @@ class KernelBench:
         device = Device(self.case.spec, firmware, checker=Checker("report", keeps=True))
         self._map(device.memory)
         at, record = self._record, self._record + self._packet.size - RECORD_BYTES
-        hang, ticks = None, None
+        hang, ticks, ended = None, None, False
         try:
             stats = device.run(device.submit(Submission(at, self._packet_bytes, record, 1, self.case.workers)))
-            ticks = stats.device_ticks
+            ticks, ended = stats.device_ticks, stats.completion.status == 0
         except HangError as error:
             hang = "; ".join(error.causes) or str(error)
-        return self._judged(firmware, ticks, hang)
+        return self._judged(firmware, ticks, hang, ended)
 
     def run_order(self, choose: Choose, code: UserCode | None = None, *, recording: bool = False) -> Any:
         """Run the case in the order that `choose` makes of it: what it showed, and the engine that ran it."""
@@ -149,12 +149,14 @@ class KernelBench:
         check = Checker("report", keeps=True).job(self, 0, self.case.spec.write_unit_bytes)
         engine = UntimedEngine(self.case.spec, memory, choose, check, recording)
         job: Any = UntimedJob(self.raw, self.case.workers, self.case.spec, MemoryProbe(memory), engine)
+        ended = True
         try:
             for _ in firmware.entry(job):
                 pass
         except DeviceFault:
+            ended = False
             check.end(0)
-        return self._judged(firmware, None, None), engine
+        return self._judged(firmware, None, None, ended), engine
 
     def plain_order(self) -> Any:
         """Run the case in its plainest order."""
@@ -174,13 +176,13 @@ class KernelBench:
             memory.map(address - address % PAGE_BYTES, pages, writable=port.written, name=port.name)
         memory.map(self._record, self._packet, name="packet")
 
-    def _judged(self, firmware: CheckFirmware, ticks: int | None, hang: str | None) -> CaseRun:
+    def _judged(self, firmware: CheckFirmware, ticks: int | None, hang: str | None, ended: bool) -> CaseRun:
+        """`ended` says that the kernel came to its own end, and so that its bytes are to be judged."""
         check = firmware.check
         found = check.report() if check else None
         report = found or KernelReport(self.case.plan.name, (), ())
         outputs = {port.name: self._output(port).copy() for port in self.case.plan.outputs}
-        whole = check is not None and not report.errors and hang is None
-        wrong = first_wrong(self, outputs, check) if whole and check else None
+        wrong = first_wrong(self, outputs, check) if ended and check else None
         held = tuple(outputs.values())
         return CaseRun(report, wrong, ticks, held, check or JobCheck(Checker(), self, 0, 1, 0), hang, firmware.refusal)
 

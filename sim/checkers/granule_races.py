@@ -75,7 +75,8 @@ class Race:
         remedy = f"let each granule of {self.granule} bytes be written by one worker: end its part at a multiple of it"
         if self.first.worker == self.second.worker:
             remedy = f"wait_drains() before {self.second.line or 'the second'}"
-        return Hazard("granule_race", self.first.job, str(self), accesses, self._missing(), remedy)
+        missing = f"{self._missing()}; both write one granule of {self.granule} bytes"
+        return Hazard("granule_race", self.first.job, str(self), accesses, missing, remedy)
 
     def _missing(self) -> str:
         """The order that is not there."""

@@ -37,7 +37,8 @@ class Staging:
     """One worker's watch. `stamp` gives the next step's number; `writes` collects the job's drains.
 
     `line` is where a user's code asks for what comes next. `gathers` collects the job's gathers where they are wanted,
-    as `Write`s: then `unused` has what was computed into the scratch and neither read nor drained since, too.
+    as `Write`s: then `unused` has what was computed into the scratch and neither read nor drained since, and a drain
+    that a computation has met is reported for the computation alone.
     """
 
     job: int
@@ -53,6 +54,7 @@ class Staging:
     _slots: dict[int, int] = attrs.field(factory=dict, init=False)
     _watched: dict[int, Write] = attrs.field(factory=dict, init=False)
     _unused: dict[Span, HazardAccess] = attrs.field(factory=dict, init=False)
+    _blamed: int = attrs.field(default=-1, init=False)
 
     def check_oversized(self, reads: int) -> None:
         """A wait group of `reads` rows of a pitch that no field holds is about to be issued."""
@@ -96,6 +98,7 @@ class Staging:
             if _meets(writes, drained):
                 text = f"packs into the slot that transfer {seq} drains, and has not waited for it"
                 self._late("slot_in_flight", text, self._drain_of(seq), self._now("computation", None, drained))
+                self._blamed = seq
         if self.gathers is not None:
             self._watch_packing(reads, writes)
 
@@ -107,7 +110,9 @@ class Staging:
                 text = f"drains bytes of gather {number}, and has not waited for it"
                 sides = self._gather_of(number, span(read)), self._now("drain", seq, reach)
                 self._late("gather_not_retired", text, *sides)
-        if self._slots.get(slot) in self._drains:
+        if self._slots.get(slot) in self._drains and not (
+            self.gathers is not None and self._slots[slot] == self._blamed
+        ):
             text = f"drains slot {slot} again, and has not waited for transfer {self._slots[slot]}"
             self._late("slot_in_flight", text, self._drain_of(self._slots[slot]), self._now("drain", seq, reach))
         self._slots[slot] = seq
@@ -146,12 +151,12 @@ class Staging:
             ]
             last = sides[-1].line if sides else None
             remedy = f"wait_drains() after {last}, before the worker ends" if last else ""
-            missing = f"worker {self.worker} ended without having waited for {self.issued[-1]}"
+            missing = f"worker {self.worker} ended without having waited for {sides[-1].what} {sides[-1].seq}"
             self._say("completion", text, sides[-1], missing=missing, remedy=remedy)
 
     def say(self, kind: str, text: str, low: int = 0, high: int = 0, *, remedy: str = "") -> None:
         """Report what a user's code did at `line`, with the scratch bytes that it is about."""
-        self._say(kind, text, self._now("call", None, (low, high)), remedy=remedy)
+        self._say(kind, text, self._now("call", None, (low, high)), missing=text, remedy=remedy)
 
     def _gathers(self) -> dict[int, Descriptor]:
         """The reads that the worker has not waited for, by sequence."""

@@ -9,6 +9,7 @@ What the device would only notice later, outside of any worker, is looked at her
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import pairwise
 from operator import index
 from typing import Any
 
@@ -287,9 +288,9 @@ class GuardedWorker:
     def _wait(self, name: str, slot: int | None, reason: str = "end") -> Iterator[Any]:
         """A wait, unless it is to be skipped."""
         watch, staging = self._code.waits, self._ctx.staging
-        if watch is not None and staging is not None and self.here is not None:
-            if watch.skips(self.here, name, staging.pending(slot)):
-                return iter(())
+        watched = watch is not None and staging is not None and self.here is not None
+        if watched and watch.skips(self.here, name, staging.pending(slot)):
+            return iter(())
         return self._ctx.wait_drains(reason) if slot is None else self._ctx.wait_slot(slot)
 
     def _with_slot(self, slot: int, make: Callable[[], Iterator[Any]]) -> Iterator[Any]:
@@ -304,6 +305,7 @@ class GuardedWorker:
             raise KernelMisuse(f"got a wait group of {len(descriptors)} gathers, wanted 1 to {limit} (dma.wait_group)")
         for descriptor in descriptors:
             check_scratch(descriptor, self.scratch.size, write=False)
+        oversized = oversized or _rows_of_oversized_pitch(descriptors, self.spec.dma.field_limit)
         self.transfers += [(self.here, "gather", [descriptor]) for descriptor in descriptors]
         return gather(descriptors, oversized=oversized)
 
@@ -363,6 +365,12 @@ class WatchedAction:
                 self._action()
             except (Exception, EndlessLoop) as error:
                 guard.failure = guard.failure or guard.raised(error)
+
+
+def _rows_of_oversized_pitch(group: Sequence[Descriptor], limit: int) -> bool:
+    """Whether single rows of a wait group are apart by a pitch that no field holds, written out one by one."""
+    steps = {after.address - before.address for before, after in pairwise(group)}
+    return len(steps) == 1 and max(steps) > limit and all(descriptor.rows == 1 for descriptor in group)
 
 
 def _ticks(ticks: Any) -> int:

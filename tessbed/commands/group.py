@@ -27,6 +27,7 @@ COMMANDS = {
     "disasm": "show packets field by field",
     "diff": "compare two packets field by field",
     "verify": "validate packets as firmware does; --census flips every bit",
+    "check": "check a kernel of one's own: sizes, devices, orders, needless waits",
     "drill": "reproduce a failure from the field and read the diagnosis",
     "explore": "run jobs in many or all legal orders; shrink a failure",
     "soak": "run many random jobs with faults; check that nothing is lost",

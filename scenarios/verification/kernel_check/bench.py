@@ -33,7 +33,7 @@ from tessbed.sim.user_code.user_code import UserCode
 
 PREFILL = 0xA5
 LOOP_SECONDS = 5.0
-MOST_ACTIONS = 200_000
+MOST_ACTIONS = 50_000
 
 
 @attrs.frozen
@@ -50,7 +50,8 @@ class CheckCase:
         given = ", ".join(f"{name}={value}" for name, value in self.plan.arguments)
         shapes = given or ", ".join(f"{port.name} {list(port.shape)}" for port in self.plan.ports)
         at = f"outputs {self.phase} bytes into a granule" if self.phase else "outputs at a granule"
-        device = f"{self.workers} workers, granule {self.spec.write_granule_bytes}, {self.spec.slots} slots"
+        grid = f"{self.workers} worker{'s' * (self.workers != 1)}"
+        device = f"{grid}, granule {self.spec.write_granule_bytes}, {self.spec.slots} slots"
         return f"{shapes}; {device}, {self.spec.data_movement}; {at}"
 
 
@@ -63,6 +64,7 @@ class CaseRun:
     ticks: int | None
     outputs: tuple[Bytes, ...]
     check: JobCheck
+    counts: Mapping[str, int]
     hang: str | None = None
     refusal: str | None = None
 
@@ -134,13 +136,13 @@ class KernelBench:
         device = Device(self.case.spec, firmware, checker=Checker("report", keeps=True))
         self._map(device.memory)
         at, record = self._record, self._record + self._packet.size - RECORD_BYTES
-        hang, ticks, ended = None, None, False
+        hang, ticks, ended, counts = None, None, False, {}
         try:
             stats = device.run(device.submit(Submission(at, self._packet_bytes, record, 1, self.case.workers)))
-            ticks, ended = stats.device_ticks, stats.completion.status == 0
+            ticks, ended, counts = stats.device_ticks, stats.completion.status == 0, stats.counts
         except HangError as error:
             hang = "; ".join(error.causes) or str(error)
-        return self._judged(firmware, ticks, hang, ended)
+        return attrs.evolve(self._judged(firmware, ticks, hang, ended), counts=counts)
 
     def run_order(self, choose: Choose, code: UserCode | None = None, *, recording: bool = False) -> Any:
         """Run the case in the order that `choose` makes of it: what it showed, and the engine that ran it."""
@@ -184,7 +186,8 @@ class KernelBench:
         outputs = {port.name: self._output(port).copy() for port in self.case.plan.outputs}
         wrong = first_wrong(self, outputs, check) if ended and check else None
         held = tuple(outputs.values())
-        return CaseRun(report, wrong, ticks, held, check or JobCheck(Checker(), self, 0, 1, 0), hang, firmware.refusal)
+        watch = check or Checker().job(self, 0, 1)
+        return CaseRun(report, wrong, ticks, held, watch, {}, hang, firmware.refusal)
 
     def _output(self, port: PortLayout) -> Bytes:
         phase = self.addresses[port.name] % PAGE_BYTES

@@ -41,12 +41,13 @@ class Troubles:
 
     def add(self, case: CheckCase, ran: CaseRun, where: Where) -> None:
         """Take what one run showed into account."""
-        for key, kind, what in _wrongs(ran):
+        for key, (kind, what) in _wrongs(ran).items():
             earlier = self.found.get(key)
-            if earlier is None:
-                self.found[key] = Trouble(kind, case, what, where)
+            cases = earlier.cases + 1 if earlier else 1
+            if earlier is None or (kind == "wrong" and earlier.what.line is None and what.line is not None):
+                self.found[key] = Trouble(kind, case, what, where, cases)
             else:
-                self.found[key] = attrs.evolve(earlier, cases=earlier.cases + 1)
+                self.found[key] = attrs.evolve(earlier, cases=cases)
 
     def add_shared(self, shared: SharedState, where: Where) -> None:
         """Bands that depend on other workers."""
@@ -79,7 +80,7 @@ class KernelCheck:
 
     @property
     def verdict(self) -> str:
-        """"impossible", "hazard", "fault", "wrong" or "ok", the first that holds."""
+        """ "impossible", "hazard", "fault", "wrong" or "ok", the first that holds."""
         kinds = [trouble.kind for trouble in self.troubles]
         return next((kind for kind in ("impossible", "hazard", "fault", "wrong") if kind in kinds), "ok")
 
@@ -127,9 +128,7 @@ def _run(bench: KernelBench, troubles: Troubles, limits: StaticLimits) -> CaseRu
     return ran
 
 
-def _run_all(
-    cases: Sequence[SizedCase], troubles: Troubles, limits: StaticLimits
-) -> Iterator[tuple[CheckCase, bool]]:
+def _run_all(cases: Sequence[SizedCase], troubles: Troubles, limits: StaticLimits) -> Iterator[tuple[CheckCase, bool]]:
     """Run every case; after one without an end, no more."""
     for sized in cases:
         ran = _run(KernelBench(sized.case, sized.size.inputs, sized.size.expected), troubles, limits)
@@ -165,18 +164,20 @@ def _band_bytes(asked: CaseRun, spec: DeviceSpec) -> int:
     return max(drained, default=spec.usable_scratch_bytes // (spec.slots + 1))
 
 
-def _wrongs(ran: CaseRun) -> Iterator[tuple[Any, str, Any]]:
-    """Everything wrong with a run: a key, the kind, the value."""
+def _wrongs(ran: CaseRun) -> dict[Any, tuple[str, Any]]:
+    """Everything wrong with a run, once: by a key the kind and the value."""
+    found: dict[Any, tuple[str, Any]] = {}
     for finding in ran.report.findings:
-        yield _finding_key(finding), "hazard", finding
+        found.setdefault(_finding_key(finding), ("hazard", finding))
     for error in ran.report.errors:
-        yield _error_key(error), "fault", error
+        found.setdefault(_error_key(error), ("fault", error))
     if ran.hang:
-        yield ("hang",), "fault", ran.hang
+        found["hang"] = "fault", ran.hang
     if ran.refusal:
-        yield ("refusal",), "impossible", ran.refusal
+        found["refusal"] = "impossible", ran.refusal
     if ran.wrong:
-        yield ("wrong", ran.wrong.port), "wrong", ran.wrong
+        found["wrong", ran.wrong.port] = "wrong", ran.wrong
+    return found
 
 
 def _finding_key(finding: Finding) -> tuple[Any, ...]:

@@ -4,7 +4,8 @@ A wait is dropped by not doing it, in cases of every size, phase and grid. If no
 the bytes nor an order, it is needless. To drop each by itself would lie: of two waits for the same drains either can
 go, but not both. So they are dropped one after the other, the dearest first, and stay dropped where nothing objects.
 
-A wait that never had anything to wait for is not judged: it is reported as not exercised.
+A wait is only tried once it has something to wait for: one that follows another has nothing, until that is dropped. A
+wait that never had anything to wait for, in the end, is not judged: it is reported as not exercised.
 """
 
 from collections.abc import Sequence
@@ -49,7 +50,17 @@ class WaitTrial:
 
     def objects(self, skipped: frozenset[SourceLine]) -> bool:
         """Whether any case objects to these waits not being done."""
-        return any(self._objects(bench, wanted, skipped) for bench, wanted in zip(self.benches, self.outputs, strict=True))
+        return any(
+            self._objects(bench, wanted, skipped) for bench, wanted in zip(self.benches, self.outputs, strict=True)
+        )
+
+    def watch(self, skipped: frozenset[SourceLine]) -> WaitWatch:
+        """Which waits have something to wait for while these are not done."""
+        code = self._code(skipped)
+        for bench in (self.asked, *self.benches):
+            bench.run(code)
+        assert code.waits is not None
+        return code.waits
 
     def ticks(self, skipped: frozenset[SourceLine]) -> int:
         """Device ticks of the case that was asked for."""
@@ -71,34 +82,31 @@ class WaitTrial:
 
 def judge_waits(cases: Sequence[SizedCase], asked: SizedCase) -> WaitVerdict:
     """The verdict on every wait, in cases that all run well."""
-    watch = WaitWatch()
     benches = [KernelBench(sized.case, sized.size.inputs, sized.size.expected) for sized in cases]
-    code = UserCode(asked.case.plan.name, MOST_ACTIONS, LOOP_SECONDS, watch)
-    outputs = [bench.run(code).outputs for bench in benches]
     whole = KernelBench(asked.case, asked.size.inputs, asked.size.expected)
-    whole.run(code)
-    trial = WaitTrial(benches, whole, outputs)
-    idle = tuple(sorted((line, watch.names[line]) for line in watch.idle if line not in watch.exercised))
-    return _drop(trial, sorted(watch.exercised), watch.names, idle)
-
-
-def _drop(
-    trial: WaitTrial, waits: Sequence[SourceLine], names: dict[SourceLine, str], idle: tuple[tuple[SourceLine, str], ...]
-) -> WaitVerdict:
-    """Drop one wait after the other, the dearest first."""
-    base = trial.ticks(frozenset())
-    dearest = sorted(waits, key=lambda line: (trial.ticks(frozenset([line])) - base, line))
+    trial = WaitTrial(benches, whole, [bench.run().outputs for bench in benches])
     dropped: frozenset[SourceLine] = frozenset()
-    needed, needless, ticks = [], [], base
-    for line in dearest:
+    needed: list[SourceLine] = []
+    needless: list[NeedlessWait] = []
+    ticks, watch = trial.ticks(dropped), trial.watch(dropped)
+    while (line := _dearest(trial, watch, dropped, needed)) is not None:
         if trial.objects(dropped | {line}):
             needed.append(line)
             continue
         dropped |= {line}
         without = trial.ticks(dropped)
-        needless.append(NeedlessWait(line, names[line], ticks - without))
-        ticks = without
-    return WaitVerdict(tuple(sorted(needed)), tuple(needless), idle)
+        needless.append(NeedlessWait(line, watch.names[line], ticks - without))
+        ticks, watch = without, trial.watch(dropped)
+    idle = [(line, watch.names[line]) for line in watch.idle if line not in {*watch.exercised, *dropped, *needed}]
+    return WaitVerdict(tuple(sorted(needed)), tuple(needless), tuple(sorted(idle)))
+
+
+def _dearest(
+    trial: WaitTrial, watch: WaitWatch, dropped: frozenset[SourceLine], needed: Sequence[SourceLine]
+) -> SourceLine | None:
+    """The wait that is still to be tried and saves the most ticks; None where all are."""
+    left = sorted(line for line in watch.exercised if line not in dropped and line not in needed)
+    return min(left, key=lambda line: (trial.ticks(dropped | {line}), line), default=None)
 
 
 def _equal(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:

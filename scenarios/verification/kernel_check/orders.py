@@ -80,5 +80,3 @@ def _explore(count: OrderCount, seed: int) -> bool:
     for number in range(SEEDED_ORDERS):
         count.run(schedules.seeded(seed, number))
     return False
-
-

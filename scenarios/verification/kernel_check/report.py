@@ -47,7 +47,8 @@ def verdict_line(found: KernelCheck) -> str:
 
 def _rows(found: KernelCheck) -> Iterator[tuple[str, str, str]]:
     cases = found.cases
-    yield "static limits", "", found.limits.words()
+    for name, most in found.limits.rows():
+        yield name, most, "ok"
     yield _axis("sizes", cases, lambda case: case.size)
     yield _axis("granules", cases, lambda case: case.spec.write_granule_bytes)
     yield _axis("workers", cases, lambda case: case.workers)
@@ -66,12 +67,13 @@ def _rows(found: KernelCheck) -> Iterator[tuple[str, str, str]]:
         tried = len(waits.needed) + len(waits.needless)
         yield "waits", f"{tried} dropped in turn", f"{len(waits.needed)} needed, {len(waits.needless)} needless"
     if found.asked.ticks is not None:
-        yield "ticks", f"{found.spec.workers} workers", f"{found.asked.ticks:,} device ticks{_cost(found)}"
+        yield "ticks", f"as asked, {found.spec.workers} workers", f"{found.asked.ticks:,} device ticks{_cost(found)}"
 
 
 def _cost(found: KernelCheck) -> str:
     """What the ticks rest on."""
-    return ""
+    bands = found.asked.counts.get("default_cost_bands", 0)
+    return f", {bands:,} computations at the default cost" if bands else ""
 
 
 def _axis(name: str, cases: Sequence[tuple[CheckCase, bool]], value: Value) -> tuple[str, str, str]:

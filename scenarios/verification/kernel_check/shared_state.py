@@ -1,7 +1,7 @@
 """Shared state: whether what a worker plans depends on what other workers have planned before.
 
-A kernel at level "bands" plans by its worker, grid, ports and arguments alone, so that a launch can be planned once. Its
-generators are run one worker after the other, and again in turns, from the last worker to the first: a kernel whose
+A kernel at level "bands" plans by its worker, grid, ports and arguments alone, so that a launch can be planned once.
+Its generators are run one worker after the other, and again in turns, from the last worker to the first: a kernel whose
 workers share a variable makes other bands then.
 """
 
@@ -46,7 +46,9 @@ def find_shared_state(bench: KernelBench) -> SharedState | None:
                 return SharedState(case, worker, number, line, what)
         if len(some) != len(others):
             line = (some or others)[-1][0]
-            return SharedState(case, worker, min(len(some), len(others)), line, f"{len(some)} bands, then {len(others)}")
+            return SharedState(
+                case, worker, min(len(some), len(others)), line, f"{len(some)} bands, then {len(others)}"
+            )
     return None
 
 

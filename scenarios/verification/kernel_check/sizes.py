@@ -1,4 +1,4 @@
-"""Sizes: what a kernel is checked at, derived from a band of it; the bugs of tails and of reused slots hide from others.
+"""Sizes: what a kernel is checked at, derived from a band of it; bugs of tails and of reused slots hide from others.
 
 One scalar, one band, more bands than there are slots, one scalar more than that, and what the arguments say by default.
 Only arguments that are an extent by themselves are varied, and none that was given; ports without a declared form take

@@ -1,5 +1,6 @@
-"""Static limits: how near a kernel comes to what a descriptor, a wait group and the scratch can hold, over all cases."""
+"""Static limits: how near a kernel comes to what descriptors, wait groups and scratch can hold, over all cases."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 import attrs
@@ -12,30 +13,31 @@ from tessbed.sim.spec.device_spec import DeviceSpec
 
 @attrs.define
 class StaticLimits:
-    """The largest value of a descriptor's field, the last byte of scratch that a transfer touches, the longest chain."""
+    """The largest value of a descriptor's field, the end of the scratch that is touched, the longest wait group."""
 
     spec: DeviceSpec
     field: int = 0
     scratch_bytes: int = 0
-    descriptors: int = 0
+    group: int = 0
 
     def see(self, check: JobCheck) -> None:
         """Take the transfers of one job into account."""
         self._see(check.writes)
         self._see(check.gathers)
+        groups = Counter(gather.issued for gather in check.gathers)
+        self.group = max(self.group, *groups.values(), 0)
 
-    def words(self) -> str:
-        """Each beside its limit."""
+    def rows(self) -> list[tuple[str, str]]:
+        """Each limit, and the most that was met."""
         spec = self.spec
-        return (
-            f"descriptor fields up to {self.field:,} of {spec.dma.field_limit:,}, "
-            f"scratch {self.scratch_bytes:,} of {spec.usable_scratch_bytes:,} bytes, "
-            f"drains of up to {self.descriptors:,} descriptors"
-        )
+        return [
+            ("descriptor fields", f"at most {self.field:,} of {spec.dma.field_limit:,}"),
+            ("wait groups", f"at most {self.group:,} of {spec.dma.wait_group:,} gathers"),
+            ("scratch", f"at most {self.scratch_bytes:,} of {spec.usable_scratch_bytes:,} bytes"),
+        ]
 
     def _see(self, transfers: Iterable[Write]) -> None:
         for transfer in transfers:
-            self.descriptors = max(self.descriptors, len(transfer.chain))
             for d in transfer.chain:
                 pitches = (d.pitch, d.scratch_pitch) if d.rows > 1 else ()
                 self.field = max(self.field, d.rows, d.row_bytes, *pitches)

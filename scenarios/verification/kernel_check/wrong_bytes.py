@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class WrongBytes:
     """What is wrong, in words, and where: the drain's `line`, its `worker`, its number among the worker's drains.
 
-    `low` and `high` are the bytes of the port that the drain wrote around the place. All are None where no drain wrote
-    it.
+    `low` and `high` are the bytes of the port that the drain wrote. Where none wrote the place, `wrote` is False and
+    the drain is the nearest; all are None where the port has none.
     """
 
     text: str
@@ -32,6 +32,7 @@ class WrongBytes:
     line: SourceLine | None = None
     low: int | None = None
     high: int | None = None
+    wrote: bool = attrs.field(default=True, kw_only=True)
 
     def lines(self) -> list[str]:
         """Words for people."""
@@ -39,7 +40,8 @@ class WrongBytes:
             return [f"wrong bytes: {self.text}", "  no drain wrote it"]
         at = f" at {self.line}" if self.line else ""
         box = f"bytes {self.low:,} to {self.high - 1:,} of {self.port}" if self.low is not None and self.high else ""
-        return [f"wrong bytes: {self.text}", f"  written by band {self.band} of worker {self.worker}{at}: {box}"]
+        who = "written by" if self.wrote else "no drain wrote it; the nearest is that of"
+        return [f"wrong bytes: {self.text}", f"  {who} band {self.band} of worker {self.worker}{at}: {box}"]
 
 
 def first_wrong(bench: "KernelBench", outputs: Mapping[str, Bytes], check: JobCheck) -> WrongBytes | None:
@@ -75,12 +77,23 @@ def _placed(bench: "KernelBench", port: PortLayout, at: int, text: str, check: J
     """With the last drain that wrote the byte."""
     start = bench.addresses[port.name]
     drains = [write for write in check.writes if row_in(write, start + at, 1)]
-    if not drains:
+    within = [write for write in check.writes if _inside(write, start, start + port.required_bytes)]
+    if not drains and not within:
         return WrongBytes(text, port.name)
-    last = max(drains, key=lambda write: write.issued)
-    low, high = _span(last)
+    last = max(drains, key=lambda write: write.issued, default=None)
+    shown = last or min(within, key=lambda write: _distance(write, start + at))
+    low, high = _span(shown)
     inside = max(0, low - start), min(port.required_bytes, high - start)
-    return WrongBytes(text, port.name, last.worker, _number(last, check), last.line, *inside)
+    return WrongBytes(text, port.name, shown.worker, _number(shown, check), shown.line, *inside, wrote=last is not None)
+
+
+def _inside(drain: Write, low: int, high: int) -> bool:
+    return any(low <= d.address < high for d in drain.chain)
+
+
+def _distance(drain: Write, address: int) -> int:
+    low, high = _span(drain)
+    return max(low - address, address - high + 1, 0)
 
 
 def _number(drain: Write, check: JobCheck) -> int:

@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from tessbed.arrays import casttess, detess, detesscast, detessdequant, quanttess, tess
     from tessbed.interface.ev74 import Ev74
     from tessbed.interface.job_report import JobReport
+    from tessbed.interface.kernel_check import CheckFailed, KernelVerdict, check
     from tessbed.interface.run_report import RunReport
     from tessbed.interface.scenario import Scenario
     from tessbed.interface.study_report import StudyReport
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 __all__ = [
     "BindingError",
+    "CheckFailed",
     "ContractError",
     "DeviceSpec",
     "Ev74",
     "JobReport",
+    "KernelVerdict",
     "Port",
     "RunReport",
     "Scenario",
@@ -31,6 +34,7 @@ __all__ = [
     "StudyReport",
     "__version__",
     "casttess",
+    "check",
     "detess",
     "detesscast",
     "detessdequant",
@@ -40,16 +44,19 @@ __all__ = [
 ]
 _HOMES = {
     "BindingError": "tessbed.kernels.errors",
+    "CheckFailed": "tessbed.interface.kernel_check",
     "ContractError": "tessbed.kernels.errors",
     "DeviceSpec": "tessbed.sim.spec.device_spec",
     "Ev74": "tessbed.interface.ev74",
     "JobReport": "tessbed.interface.job_report",
+    "KernelVerdict": "tessbed.interface.kernel_check",
     "Port": "tessbed.kernels.custom.ports",
     "RunReport": "tessbed.interface.run_report",
     "Scenario": "tessbed.interface.scenario",
     "ScenarioError": "tessbed.scenarios.format.diagnostics",
     "SpecError": "tessbed.sim.errors",
     "StudyReport": "tessbed.interface.study_report",
+    "check": "tessbed.interface.kernel_check",
     "kernel": "tessbed.kernels.custom.declaration",
 }
 """Where each exported name is that is no operation."""

@@ -76,6 +76,7 @@ class GuardedWorker:
     transfers: list[tuple[SourceLine | None, str, Sequence[Descriptor]]] = attrs.field(factory=list, init=False)
     _idle: list[WorkerStep] = attrs.field(factory=list, init=False)
     _actions: int = attrs.field(default=0, init=False)
+    _composed: bool = attrs.field(default=False, init=False)
 
     @property
     def worker(self) -> int:
@@ -179,8 +180,10 @@ class GuardedWorker:
         self._idle = [step for step in self._idle if step not in steps]
 
         def run() -> Iterator[Any]:
+            self._composed = len(steps) > 1
             for step in steps:
                 yield from step.make()
+            self._composed = False
 
         return self._step(steps[-1].name, run)
 
@@ -286,10 +289,15 @@ class GuardedWorker:
         return step
 
     def _wait(self, name: str, slot: int | None, reason: str = "end") -> Iterator[Any]:
-        """A wait, unless it is to be skipped."""
+        """A wait, unless it is to be skipped; one that is part of another step is not the user's."""
         watch, staging = self._code.waits, self._ctx.staging
-        watched = watch is not None and staging is not None and self.here is not None
-        if watched and watch.skips(self.here, name, staging.pending(slot)):
+        if (
+            watch
+            and staging
+            and self.here
+            and not self._composed
+            and watch.skips(self.here, name, staging.pending(slot))
+        ):
             return iter(())
         return self._ctx.wait_drains(reason) if slot is None else self._ctx.wait_slot(slot)
 

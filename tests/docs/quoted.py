@@ -1,8 +1,8 @@
 """Quoted output: a page of Markdown with every output that it shows replaced by what its examples really print.
 
 A `python` block runs, all of a page in one namespace; a `text` block right behind it holds what it prints. A `console`
-block has commands behind `$ `, each followed by what it prints. A `toml` block that begins with `# file: NAME` is that
-file. The examples of a page share one folder, empty at first.
+block has commands behind `$ `, each followed by what it prints. A `toml` or `python` block that begins with `# file:
+NAME` is that file. The examples of a page share one folder, empty at first.
 """
 
 import contextlib
@@ -27,6 +27,7 @@ PAGES = tuple(
         "docs/command-line.md",
         "docs/operations.md",
         "docs/add-an-operation.md",
+        "docs/check.md",
     )
 )
 BLOCK = re.compile(r"^```(python|console|text|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -57,13 +58,13 @@ class Page:
 
     def _block(self, match: re.Match[str]) -> str:
         kind, body = match.groups()
-        if kind == "python":
+        if body.startswith("# file: "):
+            Path(body.splitlines()[0].removeprefix("# file: ")).write_text(body)
+        elif kind == "python":
             self.printed, self.printed_at = self._run(body, match), match.end()
         elif kind == "console":
             body = "".join(_answered(line[2:]) for line in body.splitlines() if line.startswith("$ "))
-        elif kind == "toml":
-            Path(body.splitlines()[0].removeprefix("# file: ")).write_text(body)
-        elif not self.text[self.printed_at : match.start()].strip() and self.printed_at >= 0:
+        elif kind == "text" and not self.text[self.printed_at : match.start()].strip() and self.printed_at >= 0:
             body = self.printed
         return f"```{kind}\n{body}```"
 

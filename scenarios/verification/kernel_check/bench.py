@@ -18,7 +18,7 @@ from tessbed.kernels.ev74.codec import PacketFault
 from tessbed.scenarios.backends import Bytes
 from tessbed.scenarios.custom.reference import expected_outputs
 from tessbed.scenarios.verification.explore import schedules
-from tessbed.scenarios.verification.kernel_check.wrong_bytes import WrongBytes, first_wrong
+from tessbed.scenarios.verification.kernel_check.wrong_bytes import PREFILL, OutputPages, WrongBytes, first_wrong
 from tessbed.sim.checkers.hazards import Checker, JobCheck
 from tessbed.sim.checkers.kernel_report import KernelReport
 from tessbed.sim.completion_record import RECORD_BYTES, Completion
@@ -31,7 +31,6 @@ from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.transfer.memory import DeviceMemory, MemoryProbe
 from tessbed.sim.user_code.user_code import UserCode
 
-PREFILL = 0xA5
 LOOP_SECONDS = 5.0
 MOST_ACTIONS = 50_000
 
@@ -183,20 +182,19 @@ class KernelBench:
         check = firmware.check
         found = check.report() if check else None
         report = found or KernelReport(self.case.plan.name, (), ())
-        outputs = {port.name: self._output(port).copy() for port in self.case.plan.outputs}
-        wrong = first_wrong(self, outputs, check) if ended and check else None
-        held = tuple(outputs.values())
+        plan = self.case.plan
+        pages = [self._output(port) for port in plan.outputs]
+        wrong = first_wrong(plan, pages, self.expected, check) if ended and check else None
+        held = tuple(output.held for output in pages)
         watch = check or Checker().job(self, 0, 1)
         return CaseRun(report, wrong, ticks, held, watch, {}, hang, firmware.refusal)
 
-    def _output(self, port: PortLayout) -> Bytes:
-        phase = self.addresses[port.name] % PAGE_BYTES
-        return self._pages[port.name][phase : phase + port.required_bytes]
-
-    def around(self, port: PortLayout) -> tuple[Bytes, Bytes]:
-        """The bytes of an output's pages before and behind it."""
-        pages, phase = self._pages[port.name], self.addresses[port.name] % PAGE_BYTES
-        return pages[:phase], pages[phase + port.required_bytes :]
+    def _output(self, port: PortLayout) -> OutputPages:
+        """A copy of what an output and its surroundings hold now."""
+        address = self.addresses[port.name]
+        pages, phase = self._pages[port.name].copy(), address % PAGE_BYTES
+        end = phase + port.required_bytes
+        return OutputPages(port, address, pages[phase:end], pages[:phase], pages[end:])
 
     def where(self, space: str, low: int, high: int) -> str:
         """Bytes by port: `dst[128:192]` counts bytes from the port's start."""

@@ -1,10 +1,14 @@
 """Kernel check: "is my kernel right?", asked at every size, device, grid, address and order, and what it then costs."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 
+from tessbed.firmware_models.custom.launch_view import LaunchView
+from tessbed.firmware_models.custom.region import ports_of
+from tessbed.kernels.custom.codec import decode_call
 from tessbed.kernels.custom.declaration import Kernel
 from tessbed.kernels.custom.kernel_plan import KernelPlan, plan_kernel
 from tessbed.scenarios.verification.kernel_check.bench import CaseRun, CheckCase, KernelBench
@@ -106,7 +110,7 @@ def check_kernel(
         return KernelCheck(
             kernel, size.plan, device, judged, asked, ((case, asked.fine),), limits, None, None, None, found
         )
-    sizes = check_sizes(kernel, given, _band_bytes(asked, device), device.slots)
+    sizes = check_sizes(kernel, given, _band_bytes(bench, asked), device.slots)
     cases = list(check_cases(sizes, device, kernel.level))
     done = [(case, asked.fine), *_run_all(cases, troubles, limits)]
     orders = waits = shared = None
@@ -158,10 +162,16 @@ def _wait_cases(cases: Sequence[SizedCase]) -> list[SizedCase]:
     return list(cases[:: max(1, len(cases) // WAIT_CASES)])
 
 
-def _band_bytes(asked: CaseRun, spec: DeviceSpec) -> int:
-    """What the largest drain moves; what a slot might hold where there was none."""
-    drained = [sum(d.rows * d.row_bytes for d in write.chain) for write in asked.check.writes]
-    return max(drained, default=spec.usable_scratch_bytes // (spec.slots + 1))
+def _band_bytes(bench: KernelBench, asked: CaseRun) -> int:
+    """What the largest drain moves; as much as a band can hold where no worker had two drains that would show it."""
+    case, writes = bench.case, asked.check.writes
+    drained = max((sum(d.rows * d.row_bytes for d in write.chain) for write in writes), default=0)
+    if max(Counter(write.worker for write in writes).values(), default=0) > 1:
+        return drained
+    call = decode_call(bench.raw)
+    view = LaunchView.of(case.plan.kernel, call, case.spec, case.workers)
+    ports = ports_of(call, [port.name for port in case.plan.ports], [port.address for port in call.ports])
+    return max(drained, *(view.most(port) * port.dtype.itemsize for port in ports if port.written))
 
 
 def _wrongs(ran: CaseRun) -> dict[Any, tuple[str, Any]]:

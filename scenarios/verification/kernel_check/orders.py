@@ -10,7 +10,7 @@ from tessbed.scenarios.verification.explore import schedules
 from tessbed.scenarios.verification.kernel_check.bench import CaseRun, CheckCase, KernelBench
 from tessbed.scenarios.verification.kernel_check.cases import SizedCase
 from tessbed.sim.interleavings.dpor import Search
-from tessbed.sim.interleavings.untimed_engine import Choose, TakenAction
+from tessbed.sim.interleavings.untimed_engine import Choose, ExecutedAction
 
 MOST_ORDERS = 100
 """An exhaustive search of one case stops after so many."""
@@ -39,7 +39,7 @@ class OrderCount:
     troubled: CaseRun | None = None
     outputs: tuple[np.ndarray, ...] | None = None
 
-    def run(self, choose: Choose, recording: bool = False) -> Sequence[TakenAction]:
+    def run(self, choose: Choose, recording: bool = False) -> Sequence[ExecutedAction]:
         """One more order."""
         ran, engine = self.bench.run_order(choose, recording=recording)
         self.orders += 1
@@ -47,7 +47,7 @@ class OrderCount:
         differs = any(not np.array_equal(a, b) for a, b in zip(first, ran.outputs, strict=True))
         if self.troubled is None and (not ran.fine or differs):
             self.troubled = ran if not ran.fine else attrs.evolve(ran, hang="the outputs depend on the order")
-        return engine.taken
+        return engine.executed
 
 
 def explore_orders(cases: Sequence[SizedCase], seed: int = 0) -> ExploredOrders:

@@ -1,20 +1,19 @@
 """Wrong bytes: the first scalar of an output that is not what the reference says, and which drain put it there."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import attrs
 import numpy as np
 
-from tessbed.kernels.custom.kernel_plan import PortLayout
+from tessbed.kernels.custom.kernel_plan import KernelPlan, PortLayout
 from tessbed.scenarios.backends import Bytes
 from tessbed.scenarios.custom.reference import first_mismatch
 from tessbed.sim.checkers.granule_races import Write, row_in
 from tessbed.sim.checkers.hazards import JobCheck
 from tessbed.sim.source_line import SourceLine
 
-if TYPE_CHECKING:
-    from tessbed.scenarios.verification.kernel_check.bench import KernelBench
+PREFILL = 0xA5
+"""What every byte of an output, and beside it, holds before the kernel runs."""
 
 
 @attrs.frozen
@@ -44,38 +43,47 @@ class WrongBytes:
         return [f"wrong bytes: {self.text}", f"  {who} band {self.band} of worker {self.worker}{at}: {box}"]
 
 
-def first_wrong(bench: "KernelBench", outputs: Mapping[str, Bytes], check: JobCheck) -> WrongBytes | None:
+@attrs.frozen(eq=False)
+class OutputPages:
+    """An output in its pages: its address, its own bytes, and those before and behind it."""
+
+    port: PortLayout
+    address: int
+    held: Bytes
+    before: Bytes
+    behind: Bytes
+
+
+def first_wrong(
+    plan: KernelPlan, outputs: Sequence[OutputPages], expected: Sequence[np.ndarray] | None, check: JobCheck
+) -> WrongBytes | None:
     """The first scalar that differs; else the first byte beside an output that changed; None where nothing is wrong."""
-    plan = bench.case.plan
-    if bench.expected is not None:
-        got = [outputs[port.name].view(port.type.dtype).reshape(port.shape) for port in plan.outputs]
-        found = first_mismatch(plan, got, bench.expected)
+    if expected is not None:
+        got = [output.held.view(output.port.type.dtype).reshape(output.port.shape) for output in outputs]
+        found = first_mismatch(plan, got, expected)
         if found is not None:
-            port = next(port for port in plan.outputs if port.name == found.port)
-            at = int(np.ravel_multi_index(found.index, port.shape)) * port.type.width
-            return _placed(bench, port, at, str(found), check)
-    for port in plan.outputs:
-        if (at := _spilt(bench, port)) is not None:
-            return _placed(bench, port, at, f"byte {at:,} of {port.name} is outside of it, and was written", check)
+            output = next(output for output in outputs if output.port.name == found.port)
+            at = int(np.ravel_multi_index(found.index, output.port.shape)) * output.port.type.width
+            return _placed(output, at, str(found), check)
+    for output in outputs:
+        if (at := _spilt(output)) is not None:
+            text = f"byte {at:,} of {output.port.name} is outside of it, and was written"
+            return _placed(output, at, text, check)
     return None
 
 
-def _spilt(bench: "KernelBench", port: PortLayout) -> int | None:
+def _spilt(output: OutputPages) -> int | None:
     """The first byte beside an output that is not as it was, counted from the output's start."""
-    before, behind = bench.around(port)
-    for base, part in ((-before.size, before), (port.required_bytes, behind)):
-        changed = np.flatnonzero(part != PREFILLED)
+    for base, part in ((-output.before.size, output.before), (output.held.size, output.behind)):
+        changed = np.flatnonzero(part != PREFILL)
         if changed.size:
             return base + int(changed[0])
     return None
 
 
-PREFILLED = 0xA5
-
-
-def _placed(bench: "KernelBench", port: PortLayout, at: int, text: str, check: JobCheck) -> WrongBytes:
-    """With the last drain that wrote the byte."""
-    start = bench.addresses[port.name]
+def _placed(output: OutputPages, at: int, text: str, check: JobCheck) -> WrongBytes:
+    """With the last drain that wrote the byte, or the nearest one."""
+    port, start = output.port, output.address
     drains = [write for write in check.writes if row_in(write, start + at, 1)]
     within = [write for write in check.writes if _inside(write, start, start + port.required_bytes)]
     if not drains and not within:

@@ -1,20 +1,18 @@
 """Kernels as users write them, each with one bug; a line that the check must name ends in a comment."""
 
+from typing import Any
+
 import numpy as np
 
 import tessbed
 
 CHUNK = 2048
-ROWS = {"inputs": {"src": "uint8[n]"}, "outputs": {"dst": "uint8[n]"}, "level": "body"}
-BANDS = {"inputs": {"src": "uint8[n]"}, "outputs": {"dst": "uint8[n]"}}
+ROWS: Any = {"inputs": {"src": "uint8[n]"}, "outputs": {"dst": "uint8[n]"}, "level": "body"}
+BANDS: Any = {**ROWS, "level": "bands"}
 
 
 def same(source, target):
     target[...] = source
-
-
-def nothing(target):
-    pass
 
 
 def judged(kernel):
@@ -143,7 +141,7 @@ def wrong_tail(w, src, dst, *, n=40_000):
         if whole.start < whole.stop:
             yield from w.gather(src[whole], w.input)
             yield from w.wait_drains()
-            yield from w.pack(number % w.slots, same, [w.input.view(src[whole])], dst[whole])
+            yield from w.pack(number % w.slots, same, [w.input.view(src[whole])], dst[whole])  # tail
     yield from w.wait_drains()
 
 
@@ -169,6 +167,15 @@ def oversized_group(w, src, dst, *, n=40_000):
         yield from w.wait_drains()
         yield from w.drain(0, dst[box], w.input.view(src[box]))
     yield from w.wait_drains()
+
+
+@tessbed.kernel(inputs={"src": "uint8[5, 70_000]"}, outputs={"dst": "uint8[5, 64]"}, level="body")
+def oversized_rows(w, src, dst):
+    if w.worker == 0:
+        rows = [(src.address + 70_000 * row, 64 * row, 1, 64, 0, 0) for row in range(5)]
+        yield from w.gather(rows)  # five rows
+        yield from w.drain(0, dst[:], w.input.view(dst[:]))
+        yield from w.wait_drains()
 
 
 @judged
@@ -218,7 +225,7 @@ def raises(w, src, dst, *, n=40_000):
 @tessbed.kernel(**ROWS)
 def without_end(w, src, dst, *, n=40_000):
     while True:
-        yield from w.compute(nothing, [], [w.slot(0).array(1)], ticks=1)  # without end
+        yield from w.wait_slot(0)  # without end
 
 
 @tessbed.kernel(**BANDS)

@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from tessbed.arrays import casttess, detess, detesscast, detessdequant, quanttess, tess
     from tessbed.interface.ev74 import Ev74
     from tessbed.interface.job_report import JobReport
-    from tessbed.interface.kernel_check import CheckFailed, KernelVerdict, check
+    from tessbed.interface.kernel_check import KernelCheckError, KernelVerdict, check
     from tessbed.interface.run_report import RunReport
     from tessbed.interface.scenario import Scenario
     from tessbed.interface.study_report import StudyReport
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 __all__ = [
     "BindingError",
-    "CheckFailed",
     "ContractError",
     "DeviceSpec",
     "Ev74",
     "JobReport",
+    "KernelCheckError",
     "KernelVerdict",
     "Port",
     "RunReport",
@@ -44,11 +44,11 @@ __all__ = [
 ]
 _HOMES = {
     "BindingError": "tessbed.kernels.errors",
-    "CheckFailed": "tessbed.interface.kernel_check",
     "ContractError": "tessbed.kernels.errors",
     "DeviceSpec": "tessbed.sim.spec.device_spec",
     "Ev74": "tessbed.interface.ev74",
     "JobReport": "tessbed.interface.job_report",
+    "KernelCheckError": "tessbed.interface.kernel_check",
     "KernelVerdict": "tessbed.interface.kernel_check",
     "Port": "tessbed.kernels.custom.ports",
     "RunReport": "tessbed.interface.run_report",

@@ -18,6 +18,15 @@ class KernelVerdict:
 
     `document` is what the command prints with --json, `print(report)` shows what the command shows. `troubles` has each
     finding with the source lines of both accesses, `needless_waits` each wait that nothing needs with its ticks.
+
+    >>> import tessbed
+    >>> @tessbed.kernel(inputs={"src": "uint8[n]"}, outputs={"dst": "uint8[n]"}, level="body")
+    ... def silent(w, src, dst, *, n=100):
+    ...     w.wait_drains()
+    ...     yield from w.wait_drains()
+    >>> verdict = tessbed.check(silent, raises=False)
+    >>> verdict.ok, verdict.verdict, verdict.troubles[0]["name"]
+    (False, 'hazard', 'not_awaited')
     """
 
     verdict: str
@@ -48,8 +57,19 @@ class KernelVerdict:
         return self.text
 
 
-class CheckFailed(AssertionError):
-    """A kernel is not right; `report` is the KernelVerdict, and the message its table."""
+class KernelCheckError(AssertionError):
+    """A kernel is not right; `report` is the KernelVerdict, and the message its table.
+
+    >>> import tessbed
+    >>> @tessbed.kernel(outputs=["dst"])
+    ... def fails(w, src, dst):
+    ...     yield 3
+    >>> try:
+    ...     tessbed.check(fails)
+    ... except tessbed.KernelCheckError as error:
+    ...     print(error.report.verdict, error.report.troubles[0]["name"])
+    fault foreign_event
+    """
 
     def __init__(self, report: KernelVerdict) -> None:
         super().__init__(f"\n{report}")
@@ -60,7 +80,7 @@ def check(kernel: Any, *, device: Any = DEFAULT, seed: int = 0, raises: bool = T
     """Check a kernel at many sizes, devices, grids, addresses and orders: one line of a test.
 
     `kernel` is a kernel, or a reference such as "copy.py:copy". `arguments` are the kernel's own, and are then not
-    varied. `device` is a preset, a preset file, a table of fields or a DeviceSpec. Raises CheckFailed where anything is
+    varied. `device` is a preset, a preset file, a table of fields or a DeviceSpec. Raises KernelCheckError where anything is
     wrong, unless `raises` is False; ContractError, SpecError and ScenarioError for what can not be.
 
     >>> import tessbed
@@ -87,5 +107,5 @@ def check(kernel: Any, *, device: Any = DEFAULT, seed: int = 0, raises: bool = T
     document = report.document(found)
     verdict = KernelVerdict(document["verdict"], document, "\n".join(report.lines(found)))
     if raises and not verdict.ok:
-        raise CheckFailed(verdict)
+        raise KernelCheckError(verdict)
     return verdict

@@ -18,7 +18,7 @@ from tessbed.kernels.ev74.codec import PacketFault
 from tessbed.scenarios.backends import Bytes
 from tessbed.scenarios.custom.reference import expected_outputs
 from tessbed.scenarios.verification.explore import schedules
-from tessbed.scenarios.verification.kernel_check.wrong_bytes import PREFILL, OutputPages, WrongBytes, first_wrong
+from tessbed.scenarios.verification.kernel_check.wrong_bytes import PREFILL, OutputPages, WrongBytes, first_wrong_scalar
 from tessbed.sim.checkers.hazards import Checker, JobCheck
 from tessbed.sim.checkers.kernel_report import KernelReport
 from tessbed.sim.completion_record import RECORD_BYTES, Completion
@@ -184,7 +184,7 @@ class KernelBench:
         report = found or KernelReport(self.case.plan.name, (), ())
         plan = self.case.plan
         pages = [self._output(port) for port in plan.outputs]
-        wrong = first_wrong(plan, pages, self.expected, check) if ended and check else None
+        wrong = first_wrong_scalar(plan, pages, self.expected, check) if ended and check else None
         held = tuple(output.held for output in pages)
         watch = check or Checker().job(self, 0, 1)
         return CaseRun(report, wrong, ticks, held, watch, {}, hang, firmware.refusal)

@@ -27,7 +27,7 @@ WAIT_CASES = 24
 
 
 @attrs.frozen(eq=False)
-class Trouble:
+class KernelTrouble:
     """One thing that is wrong, in the first case that showed it; `cases` is in how many. `kind` is its exit's."""
 
     kind: str
@@ -38,10 +38,10 @@ class Trouble:
 
 
 @attrs.define(eq=False)
-class Troubles:
+class KernelTroubles:
     """What is wrong, each thing once, by its kind and lines; every case counts."""
 
-    found: dict[Any, Trouble] = attrs.field(factory=dict, init=False)
+    found: dict[Any, KernelTrouble] = attrs.field(factory=dict, init=False)
 
     def add(self, case: CheckCase, ran: CaseRun, where: Where) -> None:
         """Take what one run showed into account."""
@@ -49,13 +49,13 @@ class Troubles:
             earlier = self.found.get(key)
             cases = earlier.cases + 1 if earlier else 1
             if earlier is None or (kind == "wrong" and earlier.what.line is None and what.line is not None):
-                self.found[key] = Trouble(kind, case, what, where, cases)
+                self.found[key] = KernelTrouble(kind, case, what, where, cases)
             else:
                 self.found[key] = attrs.evolve(earlier, cases=cases)
 
     def add_shared(self, shared: SharedState, where: Where) -> None:
         """Bands that depend on other workers."""
-        self.found.setdefault("shared_state", Trouble("hazard", shared.case, shared, where))
+        self.found.setdefault("shared_state", KernelTrouble("hazard", shared.case, shared, where))
 
     @property
     def kinds(self) -> list[str]:
@@ -80,7 +80,7 @@ class KernelCheck:
     orders: ExploredOrders | None
     waits: WaitVerdict | None
     shared: bool | None
-    troubles: tuple[Trouble, ...]
+    troubles: tuple[KernelTrouble, ...]
 
     @property
     def verdict(self) -> str:
@@ -101,7 +101,7 @@ def check_kernel(
     device, given = spec or DeviceSpec(), dict(arguments or {})
     size = size_of("as asked", plan_kernel(kernel, given))
     case = CheckCase(size.name, size.plan, device, device.workers, 0)
-    troubles, limits = Troubles(), StaticLimits(device)
+    troubles, limits = KernelTroubles(), StaticLimits(device)
     bench = KernelBench(case, size.inputs, size.expected)
     asked = _run(bench, troubles, limits)
     judged = size.expected is not None
@@ -125,14 +125,16 @@ def check_kernel(
     return KernelCheck(kernel, size.plan, device, judged, asked, tuple(done), limits, orders, waits, shared, found)
 
 
-def _run(bench: KernelBench, troubles: Troubles, limits: StaticLimits) -> CaseRun:
+def _run(bench: KernelBench, troubles: KernelTroubles, limits: StaticLimits) -> CaseRun:
     ran = bench.run()
     troubles.add(bench.case, ran, bench.where)
     limits.see(ran.check)
     return ran
 
 
-def _run_all(cases: Sequence[SizedCase], troubles: Troubles, limits: StaticLimits) -> Iterator[tuple[CheckCase, bool]]:
+def _run_all(
+    cases: Sequence[SizedCase], troubles: KernelTroubles, limits: StaticLimits
+) -> Iterator[tuple[CheckCase, bool]]:
     """Run every case; after one without an end, no more."""
     for sized in cases:
         ran = _run(KernelBench(sized.case, sized.size.inputs, sized.size.expected), troubles, limits)
@@ -146,7 +148,7 @@ def _hopeless(ran: CaseRun) -> bool:
     return bool(ran.hang or ran.refusal or any(error.kind == "endless_loop" for error in ran.report.errors))
 
 
-def _shared_state(cases: Sequence[SizedCase], troubles: Troubles) -> bool:
+def _shared_state(cases: Sequence[SizedCase], troubles: KernelTroubles) -> bool:
     """Whether the bands of some worker depend on others."""
     several = [sized for sized in cases if sized.case.workers in (3, 4)]
     for sized in several[:: max(1, len(several) // 6)]:

@@ -6,7 +6,7 @@ from typing import Any
 from tessbed.scenarios.custom.reference import arguments_text
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.verification.kernel_check.bench import CheckCase
-from tessbed.scenarios.verification.kernel_check.kernel_check import KernelCheck, Trouble
+from tessbed.scenarios.verification.kernel_check.kernel_check import KernelCheck, KernelTrouble
 from tessbed.scenarios.verification.kernel_check.shared_state import SharedState
 from tessbed.scenarios.verification.kernel_check.wrong_bytes import WrongBytes
 from tessbed.sim.checkers.finding import Finding
@@ -93,13 +93,13 @@ def _bytes(found: KernelCheck) -> str:
     return "right" if found.verdict == "ok" else "right where a case ended"
 
 
-def _trouble_lines(trouble: Trouble, cases: int) -> list[str]:
+def _trouble_lines(trouble: KernelTrouble, cases: int) -> list[str]:
     """One thing that is wrong, then the first case that showed it."""
     many = f", and {trouble.cases - 1:,} more of {cases:,} cases" if trouble.cases > 1 else ""
     return [*_what_lines(trouble), f"  seen with {trouble.case}{many}"]
 
 
-def _what_lines(trouble: Trouble) -> list[str]:
+def _what_lines(trouble: KernelTrouble) -> list[str]:
     what = trouble.what
     if isinstance(what, Finding):
         return list(finding_lines(what, trouble.where))
@@ -116,7 +116,7 @@ def _at(line: SourceLine | None) -> list[str]:
     return [f"  {line}: {snippet(line)}"] if line else []
 
 
-def _name(trouble: Trouble) -> str:
+def _name(trouble: KernelTrouble) -> str:
     """A trouble in one word or two."""
     what = trouble.what
     if isinstance(what, Finding | KernelError):
@@ -162,7 +162,7 @@ def document(found: KernelCheck) -> dict[str, Any]:
     }
 
 
-def _trouble_document(trouble: Trouble) -> dict[str, Any]:
+def _trouble_document(trouble: KernelTrouble) -> dict[str, Any]:
     what = trouble.what
     places = [access.line for access in what.accesses] if isinstance(what, Finding) else [getattr(what, "line", None)]
     return {

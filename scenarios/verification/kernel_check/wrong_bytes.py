@@ -54,7 +54,7 @@ class OutputPages:
     behind: Bytes
 
 
-def first_wrong(
+def first_wrong_scalar(
     plan: KernelPlan, outputs: Sequence[OutputPages], expected: Sequence[np.ndarray] | None, check: JobCheck
 ) -> WrongBytes | None:
     """The first scalar that differs; else the first byte beside an output that changed; None where nothing is wrong."""

@@ -132,7 +132,9 @@ def test_two_checks_are_equal() -> None:
 
 def test_from_python() -> None:
     """`tessbed.check` raises with the table, or returns the verdict; arguments are the kernel's."""
-    with pytest.raises(tessbed.CheckFailed, match=r"(?s)granule_race.*seeded.py:\d+.*HAZARD: granule_race") as failed:
+    with pytest.raises(
+        tessbed.KernelCheckError, match=r"(?s)granule_race.*seeded.py:\d+.*HAZARD: granule_race"
+    ) as failed:
         tessbed.check(seeded.two_in_a_granule, n=3000)
     assert failed.value.report.verdict == "hazard"
     assert failed.value.report.document["arguments"] == {"n": 3000}

@@ -80,8 +80,8 @@ def check(kernel: Any, *, device: Any = DEFAULT, seed: int = 0, raises: bool = T
     """Check a kernel at many sizes, devices, grids, addresses and orders: one line of a test.
 
     `kernel` is a kernel, or a reference such as "copy.py:copy". `arguments` are the kernel's own, and are then not
-    varied. `device` is a preset, a preset file, a table of fields or a DeviceSpec. Raises KernelCheckError where anything is
-    wrong, unless `raises` is False; ContractError, SpecError and ScenarioError for what can not be.
+    varied. `device` is a preset, a preset file, a table of fields or a DeviceSpec. Raises KernelCheckError where
+    anything is wrong, unless `raises` is False; ContractError, SpecError and ScenarioError for what can not be.
 
     >>> import tessbed
     >>> @tessbed.kernel(inputs={"src": "uint8[n]"}, outputs={"dst": "uint8[n]"})

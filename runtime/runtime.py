@@ -102,7 +102,7 @@ class Runtime:
         links = (Link(i, device, self.scheduler.interrupt, self.depth) for i, device in enumerate(self.devices))
         self.scheduler.links = tuple(links)
         self.recovery = Recovery(self.scheduler, self.auto_reset)
-        self.scheduler.watch = Watchdog(self.scheduler, self.recovery.quarantined).watch
+        self.scheduler.listeners.append(Watchdog(self.scheduler, self.recovery.quarantined).watch)
         self.submitter = Submitter(ControlPool(self.allocator), self.scheduler, _granule_bytes(self.devices))
         self.default_queue = self.queue("default", capacity=64)
         for device in self.devices:

@@ -20,7 +20,6 @@ from tessbed.scenarios.model import FirmwareChoice
 from tessbed.sim.device.device import Device
 from tessbed.sim.fault_injection import FaultPlan, no_faults
 from tessbed.sim.spec.device_spec import DeviceSpec
-from tessbed.sim.tracer import Tracer
 
 ALIGNMENT_BYTES = 64
 
@@ -87,11 +86,9 @@ def ev74(
     seed: int = 0,
     trace: bool = False,
     faults: FaultPlan = no_faults,
-    tracer: Tracer | None = None,
 ) -> Runtime:
     """A runtime on a fresh device. `seed` only moves data inside the intervals that `data_movement` allows."""
-    device = Device(spec, firmware or FirmwareImage.full(), seed=seed, trace=trace, faults=faults, tracer=tracer)
-    return Runtime(device)
+    return Runtime(Device(spec, firmware or FirmwareImage.full(), seed=seed, trace=trace, faults=faults))
 
 
 def submit(

@@ -62,27 +62,25 @@ def run_scenario(
     exact = ExactDevice(scenario.device, trace or engine == "verify", traced) if engine != "simpy" else None
     runtime = None
     if engine != "exact" and any("ev74" in job.backends for job in scenario.jobs):
-        runtime = _runtime(scenario, timeline, trace=trace or engine == "verify")
+        runtime = _runtime(scenario, trace=trace or engine == "verify")
+    if runtime and timeline:
+        timeline.follow(runtime)
     runner = Runner(scenario, runtime, meter, exact, timeline)
     jobs = tuple(runner.run(job) for job in scenario.jobs)
     if runtime and not runner.stopped_by:
         jobs = runner.settled(jobs)
         runtime.close()
     if runtime and timeline:
-        runtime.devices[0].show_waits()
-        timeline.end(runtime.now)
+        timeline.leave(runtime)
     return ScenarioRun(
         scenario, jobs, dict(sorted(runtime.scheduler.noted.items())) if runtime else {}, engine, instead
     )
 
 
-def _runtime(scenario: Scenario, timeline: Timeline | None, *, trace: bool) -> Runtime:
+def _runtime(scenario: Scenario, *, trace: bool) -> Runtime:
     """One runtime on one device for all EV74 jobs."""
     firmware, faults = backends.image(scenario.firmware), planned_faults(scenario)
-    tracer = timeline.device if timeline else None
-    return backends.ev74(
-        scenario.device, firmware=firmware, seed=scenario.seed, trace=trace, faults=faults, tracer=tracer
-    )
+    return backends.ev74(scenario.device, firmware=firmware, seed=scenario.seed, trace=trace, faults=faults)
 
 
 @attrs.define
@@ -127,8 +125,6 @@ class Runner:
         with backends.output_buffer(self.runtime, job.plan, job.output_prefill) as output_buffer:
             limits = {"workers": job.workers, "timeout_ticks": job.timeout_ticks}
             handed = backends.submit(self.runtime, job.plan, input_buffer, output_buffer, **limits, name=job.name)
-            if self.timeline:
-                self.timeline.job(handed)
             try:
                 self.runtime.wait(handed)
             except tuple(TROUBLES) as error:

@@ -48,6 +48,10 @@ class Tracer(Protocol):
         """A planned fault takes effect."""
         ...
 
+    def found(self, cookie: int, kind: str, text: str, tick: int) -> None:
+        """The job has ended, and this is wrong with the user's kernel that it ran: a hazard or an error, in words."""
+        ...
+
     def stopped(self, tick: int) -> None:
         """A reset takes effect: nothing of what was under way goes on."""
         ...

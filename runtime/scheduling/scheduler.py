@@ -47,12 +47,12 @@ DEVICE_FAULTS = ("unknown",)
 class Scheduler:
     """The queues, the links to the devices, and the jobs that are not final.
 
-    `workers` holds the grid asked for, by cookie; `watch` hears of each job that is submitted.
+    `workers` holds the grid asked for, by cookie; `listeners` hear of each job that is submitted.
     """
 
     env: Environment
     links: tuple[Link, ...] = ()
-    watch: Callable[[Job], None] = attrs.field(default=lambda job: None, init=False)
+    listeners: list[Callable[[Job], None]] = attrs.field(factory=list, init=False)
     queues: list[Queue] = attrs.field(factory=list, init=False)
     live: dict[int, Job] = attrs.field(factory=dict, init=False)
     workers: dict[int, int | None] = attrs.field(factory=dict, init=False)
@@ -79,7 +79,8 @@ class Scheduler:
         self.workers[job.cookie] = workers
         job.on_final(self._forget)
         job.move(Transition.SUBMIT, self.now)
-        self.watch(job)
+        for listener in self.listeners:
+            listener(job)
         self.pump()
 
     def cancel(self, job: Job, reason: str = "cancelled by its client") -> None:

@@ -132,6 +132,10 @@ class DeviceSpans:
         """A planned fault takes effect."""
         self.sink.span(TimelineSpan(self.marks, f"fault {kind}", tick, tick, FAULT, (self.name_of(cookie), words)))
 
+    def found(self, cookie: int, kind: str, text: str, tick: int) -> None:
+        """A hazard or an error of a user's kernel."""
+        self.sink.span(TimelineSpan(self.marks, kind, tick, tick, FAULT, (self.name_of(cookie), text)))
+
     def stopped(self, tick: int) -> None:
         """A reset takes effect: what is under way is cut off."""
         self.cores.stop(tick, self.transfers.stop(tick))

@@ -1,12 +1,14 @@
 """A timeline under way: the host, its device, and what is found wrong, told to one sink.
 
-with Timeline.of(sink, spec) as timeline:
-    Device(spec, firmware, tracer=timeline.device)
+timeline = Timeline.of(sink, device.spec)
+timeline.follow(runtime)
+runtime.run(plan, [source], [target])
+timeline.leave(runtime)
 """
 
 import attrs
 
-from tessbed.runtime.jobs.job import Job
+from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios.timeline.device import DeviceSpans
 from tessbed.scenarios.timeline.flows import Flows
 from tessbed.scenarios.timeline.host import HostSpans
@@ -39,9 +41,19 @@ class Timeline:
         host = HostSpans(sink, flows)
         return cls(sink, spec, host, DeviceSpans(sink, spec, flows, host.name_of, marks), marks)
 
-    def job(self, job: Job) -> None:
-        """A job has just been submitted; no time has passed since."""
-        self.host.job(job)
+    def follow(self, runtime: Runtime) -> None:
+        """Show the device of that runtime, and every job that it gets from now on."""
+        device = runtime.devices[0]
+        device.tracer = device.delivery.tracer = self.device
+        runtime.scheduler.listeners.append(self.host.job)
+
+    def leave(self, runtime: Runtime) -> None:
+        """The end: what is under way is cut off, and the runtime goes on without a timeline."""
+        device = runtime.devices[0]
+        device.show_waits()
+        self.end(runtime.now)
+        device.tracer = device.delivery.tracer = None
+        runtime.scheduler.listeners.remove(self.host.job)
 
     def mark(self, name: str, text: str, tick: int) -> None:
         """Something was found at `tick`: a hazard, a hang, a fault that ended a job."""

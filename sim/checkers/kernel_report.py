@@ -50,6 +50,11 @@ class KernelReport:
         workers = [error.worker for error in self.errors] or [s.worker for f in self.findings for s in f.accesses[-1:]]
         return workers[0] if workers else 0
 
+    def by_kind(self) -> list[tuple[str, str]]:
+        """(kind, words) of each error and finding."""
+        errors = [(error.kind, "\n".join(error_lines(error, plain_bytes))) for error in self.errors]
+        return errors + [(found.kind, "\n".join(finding_lines(found, plain_bytes))) for found in self.findings]
+
     def lines(self, where: Where | None = None) -> list[str]:
         """Words for people, errors first; `where` names bytes, as `space [low, high)` where it is not given."""
         return [

@@ -200,6 +200,9 @@ class Device:
         ticket.check.end(job.launched.in_flight if job.launched else 0)
         report = ticket.check.report()
         done = self._judged(done, report)
+        if tracer is not None and report is not None:
+            for kind, text in report.by_kind():
+                tracer.found(ticket.submission.cookie, kind, text, self.now)
         stats = job_stats(job, done, ticket.tick, queued, self.now, report)
         check_job_stats(stats)
         record = encode_record(Record(ticket.submission.cookie, done, job.parts["device"], job.workers))

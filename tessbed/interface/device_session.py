@@ -22,6 +22,7 @@ from tessbed.scenarios.exact_device import ExactDevice
 from tessbed.scenarios.judgement import judge_output
 from tessbed.scenarios.model import Geometry, InputSource, ScenarioJob
 from tessbed.scenarios.outcome import NO_OUTPUT, Outcome
+from tessbed.scenarios.timeline.timeline import Timeline
 from tessbed.sim.errors import HazardError, SpecError
 from tessbed.sim.spec.device_spec import DeviceSpec
 
@@ -85,6 +86,8 @@ class DeviceSession:
     jobs: int = 0
     _runtime: Runtime | None = attrs.field(default=None, init=False)
     _exact: ExactDevice | None = attrs.field(default=None, init=False)
+    _timeline: Timeline | None = attrs.field(default=None, init=False)
+    _followed: Runtime | None = attrs.field(default=None, init=False)
 
     def run(self, asked: ArrayRequest, fill: Fill) -> tuple[Bytes | None, JobReport]:
         """Run the job on the input that `fill` writes; the output's span, None where no byte moved, and the report."""
@@ -117,9 +120,22 @@ class DeviceSession:
 
     def _live(self) -> Runtime:
         """The runtime, a fresh one where the last job left none."""
-        if self._runtime is not None:
-            return self._runtime
-        return backends.ev74(self.spec, seed=self.seed, trace=self.trace or self.engine == "verify")
+        if self._runtime is None:
+            self._runtime = backends.ev74(self.spec, seed=self.seed, trace=self.trace or self.engine == "verify")
+        if self._timeline is not None and self._followed is None:
+            self._followed = self._runtime
+            self._timeline.follow(self._runtime)
+        return self._runtime
+
+    def follow(self, timeline: Timeline) -> None:
+        """Show the next jobs in a timeline; those of a fresh device after a hazard are not, whose time begins anew."""
+        self._timeline = timeline
+
+    def leave(self) -> None:
+        """The timeline ends."""
+        if self._timeline is not None and self._followed is not None:
+            self._timeline.leave(self._followed)
+        self._timeline = self._followed = None
 
     def _report(self, job: ScenarioJob, outcome: Outcome) -> JobReport:
         return job_report(job.name, job.geometry.op.name, outcome, self.engine, judged=self.check)

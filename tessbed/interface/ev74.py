@@ -1,7 +1,10 @@
 """Ev74: the operations on arrays, on a simulated EV74: packet, runtime, firmware, and the device's ticks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from os import PathLike
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +20,10 @@ from tessbed.interface.job_report import JobReport
 from tessbed.interface.kernel_arguments import argument_values, input_arrays, kernel_of, output_arrays, shaped_like
 from tessbed.kernels.operations import OPERATIONS, Operation
 from tessbed.kernels.ops.requests import AnyRequest, requests_of
-from tessbed.scenarios.format.option_values import ENGINES
+from tessbed.scenarios.format.option_values import ENGINES, TIMELINE_SUFFIXES
+from tessbed.scenarios.timeline.recording import recording
+from tessbed.scenarios.timeline.timeline import Timeline
+from tessbed.sim.errors import SpecError
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 Result = tuple[Any, JobReport]
@@ -96,6 +102,41 @@ class Ev74:
         session = self._session
         options: dict[str, Any] = {name: getattr(session, name) for name in ("engine", "trace", "check", "seed")}
         return type(self)(session.spec, **options, **fields)
+
+    @contextmanager
+    def timeline(self, path: str | PathLike[str]) -> Iterator[None]:
+        """A timeline of the calls in the `with` block, in a file: .pftrace for Perfetto, .vcd, or .jsonl.
+
+        No tick and no byte depends on it. It is written where the block ends, with an exception or without. Raises
+        SpecError for another suffix and for the exact engine, OSError where the file can not be written.
+
+        >>> import numpy as np, tessbed, tempfile, os
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ev74 = tessbed.Ev74()
+        ...     with ev74.timeline(os.path.join(folder, "run.pftrace")):
+        ...         tiles, job = ev74.tess(np.ones((4, 6, 2), np.int8), tile=(4, 6, 2))
+        ...     os.listdir(folder)
+        ['run.pftrace']
+        """
+        file = Path(path)
+        form = TIMELINE_SUFFIXES.get(file.suffix.lower())
+        if form is None:
+            text = f"got {file.name!r}, wanted a name that ends in {', '.join(TIMELINE_SUFFIXES)}"
+            raise SpecError([(("timeline",), text)])
+        if self._session.engine == "exact":
+            text = "got the engine 'exact', which has no events, wanted 'simpy' or 'verify'"
+            raise SpecError([(("timeline",), text)])
+        failure: Exception | None = None
+        with recording(file, form) as sink:
+            self._session.follow(Timeline.of(sink, self.spec))
+            try:
+                yield
+            except Exception as error:
+                failure = error
+            finally:
+                self._session.leave()
+        if failure is not None:
+            raise failure
 
     def tess(
         self,

@@ -111,7 +111,9 @@ class CaseRunner:
 
     def __attrs_post_init__(self) -> None:
         spec, firmware = load_preset(self.case.preset), backends.image(self.case.firmware)
-        self.runtime = backends.ev74(spec, firmware=firmware, tracer=self.timeline.device if self.timeline else None)
+        self.runtime = backends.ev74(spec, firmware=firmware)
+        if self.timeline:
+            self.timeline.follow(self.runtime)
         self._start_process()
 
     def run(self) -> list[StepReport]:
@@ -124,8 +126,7 @@ class CaseRunner:
             if not reported[-1].ok:
                 break
         if self.timeline:
-            self.runtime.devices[0].show_waits()
-            self.timeline.end(self.runtime.now)
+            self.timeline.leave(self.runtime)
         return reported
 
     def _report(self, number: int, step: FailureStep) -> StepReport:
@@ -200,8 +201,6 @@ class CaseRunner:
         source, target = self._view(values["source"]), self._view(values["target"])
         after = [self._asked(name).job for name in values["after"]]
         job = self.client.submit(plan, [source], [target], after=after, name=values["job"])
-        if self.timeline:
-            self.timeline.job(job)
         storage = source.buffer.allocation.storage[source.offset : source.offset + source.length]
         held = self.holds.get(values["source"])
         self.jobs[values["job"]] = SubmittedJob(

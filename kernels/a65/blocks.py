@@ -20,14 +20,13 @@ Loop = tuple[int, int, int]
 
 @attrs.frozen
 class Block:
-    """One move. `plane_bytes` leads from a channel's low byte to its high byte; INT8 has only low bytes.
+    """One move; loops are outermost first.
 
-    `padding` counts the stored channels behind the logical ones; loops are outermost first.
+    `plane_bytes` leads from a channel's low byte to its high byte; INT8 has only low bytes.
     """
 
     loops: tuple[Loop, ...]
     channels: int
-    padding: int
     plane_bytes: int
     channel_stride_bytes: int
     tiled_offset: int
@@ -79,7 +78,6 @@ def _pixel_major(plan: Plan, tiles: TileClass) -> Iterator[Block]:
     yield Block(
         loops=_merged((*_tile_loops(plan, tiles), *_pixel_loops(plan, tiles, pixel_bytes))),
         channels=tiles.extents[0],
-        padding=tiles.stored_channels - tiles.extents[0],
         plane_bytes=tiles.stored_channels,
         channel_stride_bytes=plan.c.stride_bytes,
         tiled_offset=tiles.tiled_offset,
@@ -99,7 +97,6 @@ def _channel_blocks(plan: Plan, tiles: TileClass) -> Iterator[Block]:
             yield Block(
                 loops=_merged((*loops, (groups, group_bytes, group_stride))),
                 channels=channels,
-                padding=CHANNEL_BLOCK - channels,
                 plane_bytes=CHANNEL_BLOCK,
                 channel_stride_bytes=plan.c.stride_bytes,
                 tiled_offset=tiles.tiled_offset + first * group_bytes,

@@ -86,6 +86,23 @@ def test_refusal(views: Callable[[], tuple], code: str, where: str, name: str) -
     assert (WIDE == 0x33).all()
 
 
+@pytest.mark.parametrize("name", engines())
+@pytest.mark.parametrize("common", [0, 1])
+def test_one_byte_in_common_is_one_too_many(name: str, common: int) -> None:
+    """An output may begin right behind the input's span, and not in its last byte."""
+    linear, tiled = TensorSpec((1, 16 + common), DType.INT8), TensorSpec((1, 16 + common), DType.INT8, LAYOUT)
+    with using(name):
+        prepared = tess.check_inference(tess_op.Request([linear], [tiled], tess_op.Params(int8_channel_padding=0)))
+    storage = guarded(256)[1]
+    storage[:] = 7
+    if common:
+        with pytest.raises(BindingError, match="meet the input's 17 bytes"):
+            tess.execute(prepared, [storage[:17]], [storage[16:]])
+        assert (storage == 7).all()
+    else:
+        tess.execute(prepared, [storage[:16]], [storage[16:]])
+
+
 def words(storage: np.ndarray) -> np.ndarray:
     """The same storage as 16-bit words in two dimensions."""
     return storage.view(np.uint16).reshape(2, 17)

@@ -22,6 +22,7 @@ from tessbed.sim.events import event_queue
 from tessbed.sim.exact.engine import simulate
 from tessbed.sim.exact.program import LaunchProgram
 from tessbed.sim.spec.device_spec import DeviceSpec, override
+from tessbed.sim.stats import JobStats
 from tests.contract.backends import plan_of
 from tests.geometries import random_geometries
 from tests.requests import request_of
@@ -152,6 +153,25 @@ def test_the_first_tick_that_differs() -> None:
     missing = engine_difference(stats, attrs.evolve(stats, trace=stats.trace[1:]))
     assert "has none" in missing
     assert engine_difference(stats, stats) is None
+
+
+def test_the_first_tick_is_not_the_first_worker() -> None:
+    """Where worker 0 differs late and worker 1 early, it is worker 1's transfer that is named."""
+    stats = run_scenario(compose(parse_toml(SMALL, "f"), None), engine="exact", trace=True)
+    stats = stats.jobs[0].outcomes[1].run.result.stats
+    both = [attrs.evolve(stats.trace[0], worker=worker, seq=0, done=done) for worker, done in ((0, 900), (1, 700))]
+    later = [attrs.evolve(record, done=record.done + 1) for record in both]
+    words = engine_difference(attrs.evolve(stats, trace=tuple(both)), attrs.evolve(stats, trace=tuple(later)))
+    assert words.startswith("the engines differ at tick 700: transfer 0 of worker 1: ")
+
+
+@pytest.mark.parametrize("name", [field.name for field in attrs.fields(JobStats) if field.name != "trace"])
+def test_every_statistic_is_compared(name: str) -> None:
+    """Engines that agree on each transfer and part in any one statistic differ, and the statistic is named."""
+    stats = run_scenario(compose(parse_toml(SMALL, "f"), None), engine="exact").jobs[0].outcomes[1].run.result.stats
+    words = engine_difference(stats, attrs.evolve(stats, **{name: "another"}))
+    assert words.startswith(f"the engines agree on every transfer and differ on {name}: simpy ")
+    assert words.endswith("exact another")
 
 
 @pytest.mark.quick

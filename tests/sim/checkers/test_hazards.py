@@ -185,6 +185,18 @@ def gathered_over(ctx: Any) -> Any:
     yield from ctx.wait_drains()
 
 
+@pytest.mark.parametrize(("nbytes", "kinds"), [(28, []), (29, ["scratch_reused"])])
+def test_the_first_byte_of_a_drain_is_one_of_its_bytes(nbytes: int, kinds: list[str]) -> None:
+    """A gather may end where the scratch of a drain in flight begins, and not in its first byte."""
+
+    def body(ctx: Any) -> Any:
+        yield from ctx.drain(0, [write(OUT, 128, 64)])
+        yield from ctx.gather([read(0, 100, nbytes)])
+        yield from ctx.wait_drains()
+
+    assert found(body) == kinds
+
+
 def gathered_twice(ctx: Any) -> Any:
     """Gathers two things to one place."""
     yield from ctx.gather([read(0, 0, 64), read(64, 32, 64)])

@@ -76,6 +76,19 @@ def test_scratch_goes_when_its_workers_have_ended() -> None:
         gc.enable()
 
 
+def test_a_reset_forgets_the_queue() -> None:
+    """Of two jobs that were queued when a reset is confirmed none runs; one submitted then starts at once."""
+    rig = build(copy_body, {**HAND, "dispatch_ticks": 7, "reset_ticks": 5})
+    for cookie in (1, 2):
+        rig.submit(cookie)
+    rig.device.run(rig.device.reset())
+    assert rig.device.waiting() == []
+    stats = rig.run(3)
+    assert stats.parts["queue"] == 0
+    rig.device.env.run()
+    assert [rig.record(cookie) is None for cookie in (1, 2, 3)] == [True, True, False]
+
+
 def test_workers_share_cores_in_order() -> None:
     """Core c runs c, c + cores, ... one after the other, relaunch_ticks apart."""
     changes = {"cores": 2, "workers": 5, "launch_stagger_ticks": 11, "relaunch_ticks": 3}

@@ -136,6 +136,13 @@ def test_a_full_disk(path) -> None:
     assert again.known(["key 0"]) == {"key 0": ROW}
 
 
+def test_what_may_end_otherwise_is_not_kept(path) -> None:
+    """An error of a run that was cut short is not in the file, whatever is kept of the same batch."""
+    kept(path, [("cut", {**ERROR, "passing": True}), ("refused", ERROR), ("timed", ROW)])
+    with closing(sqlite3.connect(path)) as base:
+        assert base.execute("select key from results order by key").fetchall() == [("refused",), ("timed",)]
+
+
 FORMS = [  # what JSON can hold, and whether it is a row
     (ROW, True), (INSTEAD, True), (ERROR, True), ({**ROW, "jobs": {}, "device_ticks": 0}, True),
     ([1], False), (7, False), (None, False), ({}, False), ("x", False), ({"jobs": {}}, False),

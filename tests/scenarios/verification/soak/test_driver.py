@@ -125,6 +125,14 @@ def test_a_failure_of_ours_is_no_usage_error(
     assert "not a verdict" in capsys.readouterr().err
 
 
+def test_a_leak_is_a_problem() -> None:
+    """A buffer that nobody closes is reported by its name when the soak ends."""
+    small = world.World(load("soak"), 10, "none", 1)
+    small.runtime.allocate(64, name="left behind")
+    problems = small.run(lambda _: None).problems
+    assert [problem for problem in problems if problem.startswith("leaked: ") and "left behind" in problem]
+
+
 @pytest.mark.long
 def test_a_hundred_thousand_jobs() -> None:
     """A hundred thousand jobs with all faults balance in two processes, within 5 % of the warm memory."""

@@ -12,12 +12,22 @@ from tessbed.runtime.errors import LifetimeError
 from tessbed.runtime.jobs.capability import Need
 
 
+def _template(prepared: "PreparedJob") -> Packet | None:
+    return None if prepared.plan.empty else encode_plan(prepared.plan)
+
+
 @attrs.define(eq=False, repr=False)
 class PreparedJob:
-    """A plan and its packet template, None for an empty plan. `users` are the jobs that retain it."""
+    """A plan and its packet template, None for an empty plan. `users` are the jobs that retain it.
 
-    plan: Plan
-    packet: Packet | None
+    The packet is made from the plan and neither can be changed: storage is checked by the one and accessed by the other.
+    Raises ContractError for what is no plan of admission's, NotRepresentable where a packet can not hold it.
+    """
+
+    plan: Plan = attrs.field(converter=check_plan, on_setattr=attrs.setters.frozen)
+    packet: Packet | None = attrs.field(
+        default=attrs.Factory(_template, takes_self=True), init=False, on_setattr=attrs.setters.frozen
+    )
     users: Counter[str] = attrs.field(factory=Counter, init=False)
 
     def hold(self, holder: str) -> None:
@@ -39,5 +49,5 @@ class PreparedJob:
 
 
 def prepare(plan: Plan) -> PreparedJob:
-    """Encode `plan`. Raises NotRepresentable where the packet can not hold it."""
-    return PreparedJob(check_plan(plan), None if plan.empty else encode_plan(plan))
+    """Encode `plan`. Raises ContractError, NotRepresentable where the packet can not hold it."""
+    return PreparedJob(plan)

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 from simpy import Environment
 
 from tessbed.firmware_models.image import Composition, FirmwareImage
-from tessbed.kernels.errors import BindingError
+from tessbed.kernels.errors import BindingError, ContractError
 from tessbed.runtime import (
     CapabilityError,
     GranuleConflict,
@@ -179,6 +180,24 @@ def test_prepared_metadata_is_retained_and_reused() -> None:
     for job in jobs:
         runtime.wait(job)
     assert not prepared.users
+
+
+def test_prepared_metadata_holds_the_packet_of_its_plan(runtime: Runtime) -> None:
+    """Another plan's packet can not be put beside a plan that was checked: it would access other bytes."""
+    prepared, other = prepare(small_plan()), prepare(small_plan((4, 17)))
+    with pytest.raises(TypeError, match="packet"):
+        attrs.evolve(prepared, packet=other.packet)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(attrs.exceptions.FrozenAttributeError):
+        prepared.packet = other.packet  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(attrs.exceptions.FrozenAttributeError):
+        prepared.plan = other.plan
+    with pytest.raises(ContractError, match="plan_forged"):
+        attrs.evolve(prepared, plan=attrs.evolve(small_plan(), output=other.plan.output))
+    again = attrs.evolve(other, plan=prepared.plan)
+    assert again.packet == prepared.packet != other.packet
+    source, target = filled(runtime)
+    assert runtime.run(again, [source], [target]).outcome == "ok"
+    assert target.host.tobytes() == linear_output(tiled_input(0)).tobytes()
 
 
 def test_a_refused_packet_is_a_fault_with_the_field(runtime: Runtime) -> None:

@@ -20,7 +20,7 @@ def _template(prepared: "PreparedJob") -> Packet | None:
 class PreparedJob:
     """A plan and its packet template, None for an empty plan. `users` are the jobs that retain it.
 
-    The packet is made from the plan and neither can be changed: storage is checked by the one and accessed by the other.
+    The packet is made from the plan and neither changes: the one says what is checked, the other what is touched.
     Raises ContractError for what is no plan of admission's, NotRepresentable where a packet can not hold it.
     """
 

@@ -1,6 +1,8 @@
 """Backends: one admitted plan on the A65 or on a simulated EV74, from input bytes to output bytes and ticks."""
 
 import os
+from collections.abc import Iterable
+from contextlib import ExitStack
 from typing import Any
 
 import attrs
@@ -8,15 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tessbed.firmware_models.composition import Composition
+from tessbed.firmware_models.custom.image_kernels import ImageKernels
 from tessbed.firmware_models.image import FirmwareImage
 from tessbed.kernels import Plan
 from tessbed.kernels.a65 import prepared as a65
 from tessbed.kernels.a65.cost import modelled_ticks
 from tessbed.kernels.a65.row_path import RowPath
+from tessbed.kernels.custom.declaration import Kernel
+from tessbed.kernels.custom.kernel_plan import KernelPlan
 from tessbed.runtime.jobs.job import Job, JobResult
-from tessbed.runtime.memory.buffers import Buffer
+from tessbed.runtime.memory.buffers import Buffer, View
 from tessbed.runtime.runtime import Runtime
-from tessbed.scenarios.model import FirmwareChoice
+from tessbed.scenarios.model import FirmwareChoice, KernelJob
 from tessbed.sim.device.device import Device
 from tessbed.sim.fault_injection import FaultPlan, no_faults
 from tessbed.sim.spec.device_spec import DeviceSpec
@@ -40,9 +45,10 @@ class BackendRun:
     job: Job | None = None
 
 
-def check_room(name: str, plan: Plan) -> None:
+def check_room(name: str, plan: Plan | KernelPlan) -> None:
     """Raise MemoryError for a job that this machine can not hold: asking would end the process, not the allocation."""
-    needed = plan.input.required_bytes + plan.output.required_bytes
+    ports = plan.ports if isinstance(plan, KernelPlan) else (plan.input, plan.output)
+    needed = sum(port.required_bytes for port in ports)
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else needed
     if needed > there:
         raise MemoryError(f"job {name!r} needs {needed:,} bytes, this machine has {there:,}")
@@ -69,14 +75,14 @@ def _view(storage: Bytes) -> Bytes | None:
     return storage if storage.size else None
 
 
-def image(choice: FirmwareChoice) -> FirmwareImage:
-    """The firmware image that holds what `choice` names."""
+def image(choice: FirmwareChoice, kernels: Iterable[Kernel] = ()) -> FirmwareImage:
+    """The firmware image that holds what `choice` names, and these kernels of one's own."""
     held: dict[str, Any] = {
         name: names for name in ("ops", "dtypes", "holds") if (names := getattr(choice, name)) is not None
     }
     if choice.packet_versions is not None:
         held["packet_versions"] = tuple(tuple(map(int, version.split("."))) for version in choice.packet_versions)
-    return FirmwareImage(Composition(**held))
+    return FirmwareImage(Composition(**held), custom=ImageKernels.of(kernels))
 
 
 def ev74(
@@ -104,6 +110,18 @@ def submit(
     """One job on a runtime that is there already. Raises what `Runtime.submit` raises."""
     buffers = ([None], [None]) if plan.empty else ([source], [target])
     return runtime.submit(plan, *buffers, workers=workers, timeout_ticks=timeout_ticks, name=name)
+
+
+def kernel_views(runtime: Runtime, job: KernelJob, stack: ExitStack) -> dict[str, View]:
+    """Storage for every port of a kernel's job, full of its prefill; the device may only read inputs."""
+    views = {}
+    for port in job.planned.ports:
+        said = job.buffer(port.name)
+        buffer = runtime.allocate(
+            said.offset + port.required_bytes, name=port.name, prefill=said.prefill, writable=port.written
+        )
+        views[port.name] = stack.enter_context(buffer).view(said.offset, port.required_bytes)
+    return views
 
 
 def run_result(job: Job, output: Bytes) -> BackendRun:

@@ -77,7 +77,9 @@ def _rows(table: tuple[Key, ...], prefix: str) -> Iterator[tuple[str, ...]]:
         absent = "an error" if key.required else f"`{key.default}`" if key.default not in (None, "", ()) else ""
         kind = key.kind.wanted if key.kind else "a list of tables" if key.many else "a table"
         yield f"`{name}`", kind.replace('"', "`"), absent, key.meaning
-        yield from _rows(key.table, f"{name}[]." if key.many else f"{name}.")
+        inside = f"{name}[]." if key.many else f"{name}."
+        yield from _rows(key.table, inside)
+        yield from _rows(tuple(other for other in key.other if other not in key.table), inside)
 
 
 def _table(head: tuple[str, ...], rows: Rows) -> str:

@@ -9,17 +9,21 @@ from collections.abc import Callable
 
 import attrs
 
+from tessbed.firmware_models.custom.outline import kernel_outline
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.kernel_handles import KernelHandles
 from tessbed.firmware_models.launch_outline import Outline
 from tessbed.firmware_models.launch_summary import exact_program, outline
 from tessbed.kernels import Plan
+from tessbed.kernels.custom.codec import CustomPacket, KernelCall, decode_call
+from tessbed.kernels.custom.encode import encode_kernel
 from tessbed.kernels.ev74.codec import Packet, decode
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.runtime.jobs.job import OK, JobResult
 from tessbed.runtime.jobs.states import State
 from tessbed.runtime.memory.device_addresses import SuccessiveJobs, device_heap
-from tessbed.scenarios.model import Scenario, ScenarioJob
+from tessbed.scenarios.model import AnyJob, KernelJob, Scenario, ScenarioJob
+from tessbed.sim.checkers.kernel_report import KernelReport
 from tessbed.sim.completion_record import Completion, Record
 from tessbed.sim.exact.engine import simulate
 from tessbed.sim.exact.program import Timing, unrolled
@@ -29,10 +33,13 @@ from tessbed.sim.stats import JobStats, TransferRecord
 
 @attrs.frozen
 class ExactLaunch:
-    """A plan ready to be timed: its bound packet, and the outline of what a grid of `workers` does."""
+    """A plan ready to be timed: its bound packet, and the outline of what a grid of `workers` does.
 
-    packet: Packet
-    geometry: PacketGeometry
+    `asked` is what the packet says: the geometry of an operation, or the call of a kernel of one's own.
+    """
+
+    packet: Packet | CustomPacket
+    asked: PacketGeometry | KernelCall
     workers: int
     outline: Outline
 
@@ -58,6 +65,9 @@ def _launch(packet: Packet, spec: DeviceSpec, workers: int | None) -> ExactLaunc
 
 def not_exact_because(scenario: Scenario) -> str | None:
     """Why the exact engine can not run a scenario, in words; None where it can."""
+    for job in scenario.kernels:
+        if job.planned.level == "body":
+            return f"job {job.name} runs a kernel at level body, whose waits only the event engine performs"
     for job in scenario.jobs:
         for name, there in (("faults", job.faults), ("an expected fault", job.expected_fault)):
             if there:
@@ -91,11 +101,11 @@ class ExactDevice:
     def __attrs_post_init__(self) -> None:
         self.storage = SuccessiveJobs(device_heap([self.spec.memory]))
 
-    def run(self, job: ScenarioJob) -> JobResult:
-        """What the event engine would report of the job. Raises HeapExhausted, NotRepresentable."""
-        if job.plan.empty:
+    def run(self, job: AnyJob) -> JobResult:
+        """What the event engine would report of the job. Raises HeapExhausted, NotRepresentable, KernelFailure."""
+        if job.empty:
             return JobResult(job.name, 0, State.RETIRED, OK, 0, 0, None, None, b"")
-        launch = self._bound(job)
+        launch = self._bound_kernel(job) if isinstance(job, KernelJob) else self._bound(job)
         timing = launch.timing(self.spec, trace=self.tracing)
         stats = self._stats(launch, timing)
         self.now += stats.job_ticks
@@ -121,6 +131,19 @@ class ExactDevice:
         self.jobs += 1
         return _launch(packet.bind(source, target), self.spec, job.workers)
 
+    def _bound_kernel(self, job: KernelJob) -> ExactLaunch:
+        """The job of a kernel at its addresses."""
+        plan = job.planned
+        offsets = [job.buffer(port.name).offset for port in plan.ports]
+        sizes = [offset + port.required_bytes for offset, port in zip(offsets, plan.ports, strict=True)]
+        addresses = self.storage.addresses(sizes, packet=True)
+        self.jobs += 1
+        bound = [address + offset for address, offset in zip(addresses, offsets, strict=False)]
+        packet = encode_kernel(plan).bind(bound)
+        call = decode_call(packet.raw)
+        grid = self.spec.workers if job.workers is None else min(job.workers, self.spec.workers)
+        return ExactLaunch(packet, call, grid, kernel_outline(plan.kernel, call, self.spec, grid))
+
     def _stats(self, launch: ExactLaunch, timing: Timing) -> JobStats:
         parts = self._parts(launch, timing.device_ticks)
         return JobStats(
@@ -139,11 +162,12 @@ class ExactDevice:
             digests=dict(sorted(timing.digests.items())),
             counts=dict(launch.outline.counts),
             trace=tuple(records(launch.outline, timing, self.advance)),
+            kernel=KernelReport(launch.asked.name, (), ()) if isinstance(launch.asked, KernelCall) else None,
         )
 
     def _parts(self, launch: ExactLaunch, device_ticks: int) -> dict[str, int]:
-        load_ticks = self.handles.load_ticks(launch.geometry, self.spec)
-        self.handles.load(launch.geometry)
+        load_ticks = self.handles.load_ticks(launch.asked, self.spec)
+        self.handles.note_loaded(launch.asked)
         return {
             "queue": 0,
             "dispatch": self.spec.dispatch_ticks,

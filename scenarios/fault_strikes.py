@@ -8,14 +8,14 @@ number of transfers or the tick of a reset, is judged here, when nothing is on i
 from collections import Counter
 from collections.abc import Sequence
 
-from tessbed.scenarios.model import Scenario, ScenarioJob
+from tessbed.scenarios.model import AnyJob, Scenario
 from tessbed.sim.fault_injection import TRANSFER_FAULTS, Fault, FaultPlan, by_number
 from tessbed.sim.stats import JobStats
 
 
-def submitted(scenario: Scenario) -> list[ScenarioJob]:
+def submitted(scenario: Scenario) -> list[AnyJob]:
     """The jobs that reach the device, in the order in which it numbers them."""
-    return [job for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty]
+    return [job for job in scenario.jobs if "ev74" in job.backends and not job.empty]
 
 
 def planned_faults(scenario: Scenario) -> FaultPlan:

@@ -12,7 +12,7 @@ import attrs
 
 from tessbed.firmware_models.band import BANDS
 from tessbed.kernels import Plan
-from tessbed.scenarios.model import Scenario, ScenarioJob
+from tessbed.scenarios.model import Scenario
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 LONG_SECONDS = 2.0
@@ -103,8 +103,8 @@ def forecast(name: str, plan: Plan, spec: DeviceSpec, backends: tuple[str, ...] 
 
 
 def forecasts(scenario: Scenario) -> list[Forecast]:
-    """Those of the jobs that move a byte."""
-    moving: list[ScenarioJob] = [job for job in scenario.jobs if not job.plan.empty]
+    """Those of the jobs of operations that move a byte."""
+    moving = [job for job in scenario.operations if not job.empty]
     return [forecast(job.name, job.plan, scenario.device, job.backends) for job in moving]
 
 

@@ -1,14 +1,16 @@
 """Judgement: the oracle's verdict on an output, in the terms of a scenario."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
 
 from tessbed.kernels import ChannelStorage, MlaCBlocked, Strided
 from tessbed.scenarios.backends import BackendRun, Bytes
-from tessbed.scenarios.model import Geometry, ScenarioJob
+from tessbed.scenarios.custom.kernel_run import array_of
+from tessbed.scenarios.custom.reference import expected_outputs, first_mismatch
+from tessbed.scenarios.model import Geometry, KernelJob, ScenarioJob
 from tessbed.scenarios.oracle.comparison import OracleCase, verify
 from tessbed.scenarios.outcome import NO_OUTPUT, Outcome
 
@@ -25,6 +27,31 @@ def judge_output(
         expected_sha256=job.expected_sha256,
         run=attrs.evolve(done, output=NO_OUTPUT),
         expected_fault=job.expected_fault if backend == "ev74" else None,
+    )
+
+
+def judge_kernel(job: KernelJob, inputs: Sequence[Bytes], outputs: Sequence[Bytes], done: BackendRun) -> Outcome:
+    """Hash the outputs, one after the other, and compare them with the kernel's reference, where it has one.
+
+    Raises ContractError for a reference that fails.
+    """
+    plan, digest = job.planned, hashlib.sha256()
+    for output in outputs:
+        digest.update(output.data)
+    read, made = (
+        [array_of(port, raw) for port, raw in zip(ports, raws, strict=True)]
+        for ports, raws in ((plan.inputs, inputs), (plan.outputs, outputs))
+    )
+    expected = expected_outputs(plan, read)
+    return Outcome(
+        backend="ev74",
+        output_sha256=digest.hexdigest(),
+        output_bytes=sum(output.size for output in outputs),
+        mismatch=None if expected is None else first_mismatch(plan, made, expected),
+        expected_sha256=job.expected_sha256,
+        run=attrs.evolve(done, output=NO_OUTPUT),
+        expected_fault=job.expected_fault,
+        unjudged=expected is None,
     )
 
 

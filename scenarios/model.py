@@ -1,7 +1,8 @@
 """The values of a scenario that has been read and admitted: nothing in here can be invalid any more."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -16,6 +17,7 @@ from tessbed.kernels import (
     Strided,
     TensorSpec,
 )
+from tessbed.kernels.custom.kernel_plan import KernelPlan
 from tessbed.kernels.ops import requests_of
 from tessbed.sim.fault_injection import Fault
 from tessbed.sim.spec.device_spec import DeviceSpec, to_mapping
@@ -91,6 +93,75 @@ class ScenarioJob:
     timeout_ticks: int | None = None
     faults: tuple[Fault, ...] = ()
 
+    @property
+    def what(self) -> str:
+        """What it runs, in a word: the operation."""
+        return self.geometry.op.name
+
+    @property
+    def empty(self) -> bool:
+        """Whether it moves no byte."""
+        return self.plan.empty
+
+
+@attrs.frozen
+class KernelBuffer:
+    """A buffer of a kernel's job, by its port: what is said of it, and what it holds first.
+
+    `offset` are bytes from a page's start at which it begins.
+    """
+
+    port: str
+    scalar: str | None = None
+    shape: tuple[int, ...] | None = None
+    source: InputSource = InputSource("golden")
+    prefill: int = 0xC3
+    offset: int = 0
+
+
+@attrs.frozen
+class KernelJob:
+    """One job of a kernel of one's own, on the EV74. `reference` says which, a file is relative to `folder`.
+
+    Whoever reads a scenario loads no kernel: `plan` is None until the job is about to run. `source_sha256` is the hash
+    that its source must have, None where any will do. `places` are where the keys were written, for messages.
+    """
+
+    index: int
+    name: str
+    reference: str
+    folder: Path = attrs.field(eq=False)
+    arguments: tuple[tuple[str, int | float], ...] = ()
+    buffers: tuple[KernelBuffer, ...] = ()
+    workers: int | None = None
+    source_sha256: str | None = None
+    expected_sha256: str | None = None
+    expected_fault: str | None = None
+    timeout_ticks: int | None = None
+    faults: tuple[Fault, ...] = ()
+    plan: KernelPlan | None = attrs.field(default=None, eq=False, repr=False)
+    places: Mapping[tuple[str | int, ...], Any] = attrs.field(factory=dict, eq=False, repr=False)
+    backends: ClassVar[tuple[str, ...]] = ("ev74",)
+    empty: ClassVar[bool] = False
+
+    @property
+    def what(self) -> str:
+        """What it runs, in a word."""
+        return self.reference.rpartition(":")[2]
+
+    @property
+    def planned(self) -> KernelPlan:
+        """The plan of a job that is about to run."""
+        assert self.plan is not None, f"job {self.name} has not been prepared"
+        return self.plan
+
+    def buffer(self, port: str) -> KernelBuffer:
+        """What the scenario says of a port."""
+        return next((buffer for buffer in self.buffers if buffer.port == port), KernelBuffer(port))
+
+
+AnyJob = ScenarioJob | KernelJob
+
 
 @attrs.frozen
 class FirmwareChoice:
@@ -123,8 +194,18 @@ class Scenario:
     preset: str
     device: DeviceSpec
     firmware: FirmwareChoice
-    jobs: tuple[ScenarioJob, ...]
+    jobs: tuple[AnyJob, ...]
     preset_device: DeviceSpec = attrs.field(factory=DeviceSpec)
+
+    @property
+    def operations(self) -> tuple[ScenarioJob, ...]:
+        """The jobs of operations."""
+        return tuple(job for job in self.jobs if isinstance(job, ScenarioJob))
+
+    @property
+    def kernels(self) -> tuple[KernelJob, ...]:
+        """The jobs of kernels of one's own."""
+        return tuple(job for job in self.jobs if isinstance(job, KernelJob))
 
 
 def to_values(scenario: Scenario) -> dict[str, Any]:
@@ -136,7 +217,7 @@ def to_values(scenario: Scenario) -> dict[str, Any]:
         "seed": scenario.seed,
         "device": {"preset": scenario.preset, **to_mapping(scenario.device)},
         **({"firmware": firmware} if firmware else {}),
-        "jobs": [_job_values(job) for job in scenario.jobs],
+        "jobs": [_kernel_values(job) if isinstance(job, KernelJob) else _job_values(job) for job in scenario.jobs],
     }
 
 
@@ -161,6 +242,35 @@ def _job_values(job: ScenarioJob) -> dict[str, Any]:
         "timeout_ticks": job.timeout_ticks,
         "faults": [attrs.asdict(fault) for fault in job.faults] or None,
         "expect": expected or None,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _kernel_values(job: KernelJob) -> dict[str, Any]:
+    expected = {"output_sha256": job.expected_sha256, "fault": job.expected_fault}
+    expected = {name: value for name, value in expected.items() if value is not None}
+    values: dict[str, Any] = {
+        "name": job.name,
+        "kernel": job.reference,
+        "kernel_sha256": job.source_sha256,
+        "args": dict(job.arguments) or None,
+        "buffers": {buffer.port: _buffer_values(buffer) for buffer in job.buffers} or None,
+        "workers": job.workers,
+        "timeout_ticks": job.timeout_ticks,
+        "faults": [attrs.asdict(fault) for fault in job.faults] or None,
+        "expect": expected or None,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _buffer_values(buffer: KernelBuffer) -> dict[str, Any]:
+    values = {
+        "dtype": buffer.scalar,
+        "shape": None if buffer.shape is None else list(buffer.shape),
+        "pattern": buffer.source.pattern,
+        "file": buffer.source.written,
+        "prefill": buffer.prefill,
+        "offset": buffer.offset,
     }
     return {name: value for name, value in values.items() if value is not None}
 

@@ -5,9 +5,13 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
+from tessbed.kernels.custom.codec import decode_call
+from tessbed.kernels.custom.kernel_plan import KernelPlan
 from tessbed.scenarios.backends import BackendRun
-from tessbed.scenarios.model import Scenario, ScenarioJob
+from tessbed.scenarios.custom.reference import KernelMismatch
+from tessbed.scenarios.model import AnyJob, Scenario
 from tessbed.scenarios.oracle.comparison import Mismatch
+from tessbed.sim.checkers.kernel_report import KernelReport, plain_bytes
 
 NO_OUTPUT = np.empty(0, np.uint8)
 
@@ -24,18 +28,34 @@ class Trouble:
     status: str
 
 
+def kernel_trouble(trouble: Trouble, report: KernelReport, plan: KernelPlan, packet: bytes) -> Trouble:
+    """The trouble of a kernel of one's own, with what the device found out: a hazard where it has findings."""
+    lines = report.lines(lambda space, low, high: port_bytes(plan, packet, space, low, high))
+    kind = "hazard" if report.findings else trouble.kind
+    return Trouble(kind, "\n".join(lines) or trouble.text, trouble.status)
+
+
+def port_bytes(plan: KernelPlan, packet: bytes, space: str, low: int, high: int) -> str:
+    """Bytes of memory by the port that they belong to; anything else by its addresses."""
+    if space == "memory":
+        for port, bound in zip(plan.ports, decode_call(packet).ports, strict=True):
+            if low < bound.address + bound.required_bytes and bound.address < high:
+                return f"{port.name} bytes {low - bound.address} to {high - bound.address - 1}"
+    return plain_bytes(space, low, high)
+
+
 @attrs.frozen
 class Outcome:
     """One job on one backend. `mismatch` is the first wrong byte; `run` has no output any more.
 
-    `timing_only`: no byte was moved, so none was judged. `disagreement` is where two engines differ. `idle` has a
-    sentence for each planned fault that struck nothing.
+    `timing_only`: no byte was moved, so none was judged. `unjudged`: a kernel of one's own has no reference.
+    `disagreement` is where two engines differ. `idle` has a sentence for each planned fault that struck nothing.
     """
 
     backend: str
     output_sha256: str | None
     output_bytes: int
-    mismatch: Mismatch | None
+    mismatch: Mismatch | KernelMismatch | None
     expected_sha256: str | None
     run: BackendRun | None
     trouble: Trouble | None = None
@@ -43,11 +63,12 @@ class Outcome:
     timing_only: bool = False
     disagreement: str | None = None
     idle: tuple[str, ...] = ()
+    unjudged: bool = False
 
     @property
     def verified(self) -> bool:
-        """True where the oracle has seen every byte and found it right."""
-        return self.trouble is None and self.mismatch is None and not self.timing_only
+        """True where the oracle, or a kernel's reference, has seen every byte and found it right."""
+        return self.trouble is None and self.mismatch is None and not self.timing_only and not self.unjudged
 
     @property
     def ok(self) -> bool:
@@ -61,14 +82,15 @@ class Outcome:
             return self.disagreement is None
         if self.expected_fault:
             return self.trouble is not None and self.trouble.status == self.expected_fault
-        return self.verified and self.expected_sha256 in (None, self.output_sha256)
+        sound = self.verified or (self.unjudged and self.trouble is None)
+        return sound and self.expected_sha256 in (None, self.output_sha256)
 
 
 @attrs.frozen
 class JobOutcome:
     """One job on all its backends."""
 
-    job: ScenarioJob
+    job: AnyJob
     outcomes: tuple[Outcome, ...]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import attrs
 
 from tessbed.runtime.scheduling.scheduler import NOTICES
+from tessbed.scenarios.model import KernelJob
 from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.sim.spec.device_spec import to_mapping
@@ -46,19 +47,37 @@ def document(run: ScenarioRun) -> dict[str, Any]:
 
 
 def _job(entry: JobOutcome) -> dict[str, Any]:
-    geometry = entry.job.geometry
+    job = entry.job
+    results = {outcome.backend: _result(outcome) for outcome in entry.outcomes}
+    if isinstance(job, KernelJob):
+        return {"name": job.name, **_kernel(job), "results": results}
     return {
-        "name": entry.job.name,
-        "op": geometry.op.name,
-        "dtype": geometry.dtype.value,
-        "shape": list(geometry.shape),
-        "input_bytes": entry.job.plan.input.required_bytes,
-        "results": {outcome.backend: _result(outcome) for outcome in entry.outcomes},
+        "name": job.name,
+        "op": job.geometry.op.name,
+        "dtype": job.geometry.dtype.value,
+        "shape": list(job.geometry.shape),
+        "input_bytes": job.plan.input.required_bytes,
+        "results": results,
+    }
+
+
+def _kernel(job: KernelJob) -> dict[str, Any]:
+    """What ran in a job of a kernel of one's own."""
+    plan = job.planned
+    return {
+        "kernel": job.reference,
+        "kernel_sha256": plan.digest,
+        "args": dict(plan.arguments),
+        "buffers": {
+            port.name: {"dtype": port.scalar, "shape": list(port.shape), "written": port.written} for port in plan.ports
+        },
+        "input_bytes": sum(port.required_bytes for port in plan.inputs),
     }
 
 
 def _result(outcome: Outcome) -> dict[str, Any]:
-    judged = {} if outcome.timing_only else {"output_sha256": outcome.output_sha256, "verified": outcome.verified}
+    verified = None if outcome.unjudged else outcome.verified
+    judged = {} if outcome.timing_only else {"output_sha256": outcome.output_sha256, "verified": verified}
     result: dict[str, Any] = {
         "output_bytes": outcome.output_bytes,
         **judged,
@@ -116,9 +135,11 @@ def report_table(run: ScenarioRun) -> list[str]:
 
 
 def _verdict(run: ScenarioRun) -> str:
-    judged = [outcome.ok for outcome in run.outcomes if not outcome.timing_only]
+    judged = [outcome.ok for outcome in run.outcomes if not outcome.timing_only and not outcome.unjudged]
     timed = sum(outcome.timing_only for outcome in run.outcomes)
+    unjudged = sum(outcome.unjudged for outcome in run.outcomes)
     words = [f"{sum(judged)} of {len(judged)} results correct, byte for byte"] if judged else []
+    words += [f"{unjudged} unjudged: the kernel has no reference"] if unjudged else []
     return "; ".join([*words, *([f"{timed} timed only, none of their bytes moved"] if timed else [])])
 
 
@@ -126,7 +147,7 @@ def _row(entry: JobOutcome, outcome: Outcome) -> tuple[str, ...]:
     done = None if outcome.trouble else outcome.run
     return (
         entry.job.name,
-        entry.job.geometry.op.name,
+        entry.job.what,
         outcome.backend,
         f"{outcome.output_bytes:,}",
         f"{done.ticks:,}" if done else "-",
@@ -141,6 +162,8 @@ def _judgement(outcome: Outcome) -> str:
         return "not moved"
     if outcome.trouble:
         return f"{outcome.trouble.status}{', as expected' * outcome.as_expected}"
+    if outcome.unjudged and outcome.as_expected:
+        return "unjudged"
     return "right" if outcome.as_expected else "WRONG" if outcome.mismatch else "unexpected"
 
 
@@ -153,10 +176,20 @@ def _remarks(run: ScenarioRun) -> list[str]:
     lines += [f"engine simpy: {run.instead}"] if run.instead else []
     for entry in run.jobs:
         for outcome in entry.outcomes:
-            texts = [*complaints(outcome), *outcome.idle]
-            lines += [f"{entry.job.name} on {outcome.backend}: {text}" for text in texts]
+            texts = [*complaints(outcome), *outcome.idle, *_costs(outcome)]
+            for text in texts:
+                first, *more = text.splitlines()
+                lines += [f"{entry.job.name} on {outcome.backend}: {first}", *(f"  {line}" for line in more)]
     lines += [f"the runtime noticed {NOTICES[kind]} ({count}x)" for kind, count in run.notices.items()]
     return [*lines, ""]
+
+
+def _costs(outcome: Outcome) -> list[str]:
+    """That ticks rest on a default cost, where a kernel of one's own gives none."""
+    stats = outcome.run.result.stats if outcome.run and outcome.run.result else None
+    bands = stats.counts.get("default_cost_bands", 0) if stats else 0
+    words = "computation rests" if bands == 1 else "computations rest"
+    return [f"the ticks of {bands:,} {words} on a default cost; give ticks=w.cost(...)"] if bands else []
 
 
 def complaints(outcome: Outcome) -> list[str]:

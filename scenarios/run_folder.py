@@ -3,7 +3,8 @@
 scenario.toml        the scenario with every default spelled out; running it gives the same folder
 devices/NAME.toml    its preset, where that is none that ships
 inputs/HASH.npy      the input files, named by the SHA-256 of their content; the scenario in the folder reads these
-scenario.sha256      the hashes of both, as `sha256sum --check` reads them
+kernels/HASH/NAME.py the source of kernels of one's own, by the first 16 digits of its hash
+scenario.sha256      the hashes of these, as `sha256sum --check` reads them
 stats.json           the run's document, with all that the device counted (versioned)
 report.md            the run for people
 events.jsonl         every move of every EV74 job, with its tick
@@ -28,9 +29,12 @@ from typing import Any
 import attrs
 
 from tessbed import __version__
+from tessbed.kernels.custom.loading import parse_reference
+from tessbed.kernels.custom.source_tree import tree_of
 from tessbed.kernels.ev74.disasm import disassemble
+from tessbed.scenarios.custom.preparation import prepared
 from tessbed.scenarios.format.toml_writer import toml_text
-from tessbed.scenarios.model import InputSource, Scenario, to_values
+from tessbed.scenarios.model import AnyJob, InputSource, KernelJob, Scenario, to_values
 from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
 from tessbed.scenarios.output.earlier_run import RECORD, judge, record
 from tessbed.scenarios.output.folder import OutputFolder
@@ -38,7 +42,7 @@ from tessbed.scenarios.report import SCHEMA_VERSION, document, exit_code, report
 from tessbed.sim.spec.device_spec import preset_names, to_mapping
 from tessbed.sim.stats import TransferRecord
 
-INPUTS, DEVICES = "inputs", "devices"
+INPUTS, DEVICES, KERNELS = "inputs", "devices", "kernels"
 _PART = "part"
 _CHUNK_BYTES = 1 << 20
 _EVERY_LINES = 4096
@@ -68,16 +72,40 @@ class RunFolder:
         self._output.close()
 
     def adopt(self, scenario: Scenario) -> Scenario:
-        """The same scenario with every input file copied for the folder, and read there. Raises OSError."""
+        """The same scenario with every input file copied for the folder, and read there.
+
+        So is the source of kernels of one's own, which are loaded here. Raises OSError, ScenarioError.
+        """
         copies: dict[Path, str] = {}
         jobs = []
-        for job in scenario.jobs:
-            if (path := job.input.path) is not None:
-                with self._named():
-                    written = copies[path] = copies.get(path) or f"{INPUTS}/{_copied(path, self._output.new / INPUTS)}"
-                job = attrs.evolve(job, input=InputSource(None, self._output.new / written, written))
-            jobs.append(job)
+        for job in prepared(scenario).jobs:
+            if isinstance(job, KernelJob):
+                buffers = [attrs.evolve(b, source=self._adopted_input(b.source, copies)) for b in job.buffers]
+                jobs.append(self._adopted_kernel(attrs.evolve(job, buffers=tuple(buffers))))
+            else:
+                jobs.append(attrs.evolve(job, input=self._adopted_input(job.input, copies)))
         return attrs.evolve(scenario, jobs=tuple(jobs), preset=self._adopted_preset(scenario))
+
+    def _adopted_input(self, source: InputSource, copies: dict[Path, str]) -> InputSource:
+        """The source of an input, for a file its copy in the folder."""
+        path = source.path
+        if path is None:
+            return source
+        with self._named():
+            written = copies[path] = copies.get(path) or f"{INPUTS}/{_copied(path, self._output.new / INPUTS)}"
+        return InputSource(None, self._output.new / written, written)
+
+    def _adopted_kernel(self, job: KernelJob) -> KernelJob:
+        """The job with the source of its kernel in the folder; a kernel of a file is the copy."""
+        kept = f"{KERNELS}/{job.planned.digest[:16]}"
+        with self._named():
+            for name, content in tree_of(job.planned.kernel).files:
+                target = self._output.new / kept / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+        found = parse_reference(job.reference, job.folder)
+        reference = f"{kept}/{found.file.name}:{found.name}" if found and found.file else job.reference
+        return attrs.evolve(job, reference=reference, source_sha256=job.planned.digest, folder=self._output.new)
 
     def _adopted_preset(self, scenario: Scenario) -> str:
         """The preset's name, for one of a file or of a package that of its copy in the folder."""
@@ -150,8 +178,19 @@ def contents(run: ScenarioRun, advance: Advance = lambda count: None) -> dict[st
 
 def _sums(scenario: Scenario) -> list[str]:
     """A line for each input file, whose name is its hash."""
-    written = sorted({job.input.written for job in scenario.jobs if job.input.written})
-    return [f"{Path(name).stem}  {name}\n" for name in written]
+    sources = [job.input for job in scenario.operations]
+    sources += [buffer.source for job in scenario.kernels for buffer in job.buffers]
+    written = sorted({source.written for source in sources if source.written})
+    return [*(f"{Path(name).stem}  {name}\n" for name in written), *_kernel_sums(scenario)]
+
+
+def _kernel_sums(scenario: Scenario) -> list[str]:
+    """A line for each file of a kernel's source."""
+    sums = {}
+    for job in scenario.kernels:
+        for name, content in tree_of(job.planned.kernel).files:
+            sums[f"{KERNELS}/{job.planned.digest[:16]}/{name}"] = hashlib.sha256(content).hexdigest()
+    return [f"{sums[name]}  {name}\n" for name in sorted(sums)]
 
 
 def stats(run: ScenarioRun, digest: str) -> dict[str, Any]:
@@ -166,7 +205,7 @@ def stats(run: ScenarioRun, digest: str) -> dict[str, Any]:
 
 def report_text(run: ScenarioRun, digest: str) -> str:
     """The run for people, in Markdown."""
-    jobs = [f"- `{entry.job.name}`: {entry.job.geometry.op.name} of {list(entry.job.plan.shape)}" for entry in run.jobs]
+    jobs = [f"- `{entry.job.name}`: {_what(entry.job)}" for entry in run.jobs]
     return "\n".join(
         [
             f"# {run.scenario.name}",
@@ -183,6 +222,14 @@ def report_text(run: ScenarioRun, digest: str) -> str:
             "",
         ]
     )
+
+
+def _what(job: AnyJob) -> str:
+    """What a job runs, for people."""
+    if isinstance(job, KernelJob):
+        arguments = ", ".join(f"{name}={value}" for name, value in job.planned.arguments)
+        return f"kernel {job.reference} ({arguments}), source `{job.planned.digest[:16]}`"
+    return f"{job.geometry.op.name} of {list(job.plan.shape)}"
 
 
 def events(run: ScenarioRun) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ from functools import partial
 
 import attrs
 
+from tessbed.firmware_models.custom.planning import KernelFailure
 from tessbed.runtime.errors import JobFault, JobLost, LifetimeError, StateError
 from tessbed.runtime.invariants import check_runtime, check_runtime_ended
 from tessbed.runtime.jobs import job as runtime_jobs
@@ -17,13 +18,15 @@ from tessbed.runtime.memory.buffers import Buffer
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios import backends, inputs
 from tessbed.scenarios.backends import BackendRun, Bytes
+from tessbed.scenarios.custom.buffers import fill_port, streams
+from tessbed.scenarios.custom.preparation import prepared
 from tessbed.scenarios.engine_compare import engine_difference
 from tessbed.scenarios.exact_device import ExactDevice, not_exact_because
 from tessbed.scenarios.fault_strikes import idle_faults, planned_faults, submitted
 from tessbed.scenarios.forecast import Meter
-from tessbed.scenarios.judgement import judge_output
-from tessbed.scenarios.model import Scenario, ScenarioJob
-from tessbed.scenarios.outcome import NO_OUTPUT, JobOutcome, Outcome, ScenarioRun, Trouble
+from tessbed.scenarios.judgement import judge_kernel, judge_output
+from tessbed.scenarios.model import AnyJob, KernelJob, Scenario, ScenarioJob
+from tessbed.scenarios.outcome import NO_OUTPUT, JobOutcome, Outcome, ScenarioRun, Trouble, kernel_trouble
 from tessbed.scenarios.timeline.timeline import Timeline
 from tessbed.sim.errors import HangError, HazardError
 from tessbed.sim.fault_injection import Fault
@@ -53,8 +56,10 @@ def run_scenario(
     """Run every job on its backends; `meter` hears of each step and its parts. `trace` keeps every DMA transfer.
 
     A `timeline` shows what the event engine does on the device of the scenario, up to the end of the run.
-    Raises BindingError, CapabilityError, MemoryError, OSError for what the caller must correct.
+    Kernels of one's own are loaded here: this runs their modules. Raises BindingError, CapabilityError, ContractError,
+    MemoryError, OSError, ScenarioError for what the caller must correct.
     """
+    scenario = prepared(scenario)
     instead = not_exact_because(scenario) if engine != "simpy" else None
     engine = "simpy" if instead else engine
     meter = meter or Meter({})
@@ -79,7 +84,8 @@ def run_scenario(
 
 def _runtime(scenario: Scenario, *, trace: bool) -> Runtime:
     """One runtime on one device for all EV74 jobs."""
-    firmware, faults = backends.image(scenario.firmware), planned_faults(scenario)
+    kernels = [job.planned.kernel for job in scenario.kernels]
+    firmware, faults = backends.image(scenario.firmware, kernels), planned_faults(scenario)
     return backends.ev74(scenario.device, firmware=firmware, seed=scenario.seed, trace=trace, faults=faults)
 
 
@@ -97,11 +103,13 @@ class Runner:
     timeline: Timeline | None = None
     stopped_by: str | None = None
 
-    def run(self, job: ScenarioJob) -> JobOutcome:
+    def run(self, job: AnyJob) -> JobOutcome:
         """The job on all its backends, with its input in memory once."""
         self.meter.begin(job.name, job.backends[0])
         if self.runtime is None and job.backends == ("ev74",):
             return JobOutcome(job, (self._timed(job),))
+        if isinstance(job, KernelJob):
+            return JobOutcome(job, (self._kernel(job),))
         backends.check_room(job.name, job.plan)
         with ExitStack() as stack:
             input_buffer: Buffer | None = None
@@ -119,29 +127,62 @@ class Runner:
         if input_buffer is None or self.runtime is None or backend == "a65":
             return self._judge(backend, job, source, backends.run_a65(job.plan, source, job.output_prefill))
         if self.stopped_by:
-            return _troubled(
-                job, Trouble("not_run", f"the device can not be used after job {self.stopped_by}", "not_run"), None
-            )
+            return self._not_run(job)
         with backends.output_buffer(self.runtime, job.plan, job.output_prefill) as output_buffer:
             limits = {"workers": job.workers, "timeout_ticks": job.timeout_ticks}
             handed = backends.submit(self.runtime, job.plan, input_buffer, output_buffer, **limits, name=job.name)
-            try:
-                self.runtime.wait(handed)
-            except tuple(TROUBLES) as error:
-                trouble = _trouble(error)
-                if self.timeline:
-                    self.timeline.mark(trouble.kind, f"{job.name}: {trouble.text}", self.runtime.now)
-                self.stopped_by = job.name if trouble.kind in STOPS_DEVICE else None
-                if trouble.kind == "hang":
-                    self.runtime.reset()
-                if trouble.kind in ("hang", "lost"):
-                    self._recovered(handed)
-                return _troubled(job, trouble, backends.run_result(handed, NO_OUTPUT))
+            if (troubled := self._waited(job, handed)) is not None:
+                return troubled
             done = self._judge(backend, job, source, backends.run_result(handed, output_buffer.host))
             return self._compared(done, job)
 
     def _judge(self, backend: str, job: ScenarioJob, source: Bytes, done: BackendRun) -> Outcome:
         return judge_output(backend, job, source, done, partial(self.meter.advance, "bytes checked"))
+
+    def _kernel(self, job: KernelJob) -> Outcome:
+        """A job of a kernel of one's own: every buffer filled, run, and judged by the kernel's reference."""
+        assert self.runtime is not None
+        if self.stopped_by:
+            return self._not_run(job)
+        plan = job.planned
+        backends.check_room(job.name, plan)
+        with ExitStack() as stack:
+            views = backends.kernel_views(self.runtime, job, stack)
+            for port, stream in zip(plan.ports, streams(job.index), strict=False):
+                if not port.written:
+                    fill_port(views[port.name].host, port, job.buffer(port.name), self.scenario.seed, stream)
+            sources, targets = ([views[port.name] for port in ports] for ports in (plan.inputs, plan.outputs))
+            handed = self.runtime.submit(
+                plan, sources, targets, workers=job.workers, timeout_ticks=job.timeout_ticks, name=job.name
+            )
+            if (troubled := self._waited(job, handed)) is not None:
+                return troubled
+            read, made = ([view.host for view in side] for side in (sources, targets))
+            return self._compared(judge_kernel(job, read, made, backends.run_result(handed, NO_OUTPUT)), job)
+
+    def _waited(self, job: AnyJob, handed: runtime_jobs.Job) -> Outcome | None:
+        """Wait for a job; the outcome of one that goes wrong, None for one that goes well."""
+        assert self.runtime is not None
+        try:
+            self.runtime.wait(handed)
+        except tuple(TROUBLES) as error:
+            trouble = _trouble(error)
+            if self.timeline:
+                self.timeline.mark(trouble.kind, f"{job.name}: {trouble.text}", self.runtime.now)
+            self.stopped_by = job.name if trouble.kind in STOPS_DEVICE else None
+            if trouble.kind == "hang":
+                self.runtime.reset()
+            if trouble.kind in ("hang", "lost"):
+                self._recovered(handed)
+            report = handed.stats.kernel if handed.stats else None
+            if report is not None and isinstance(job, KernelJob):
+                trouble = kernel_trouble(trouble, report, job.planned, handed.raw)
+            return _troubled(job, trouble, backends.run_result(handed, NO_OUTPUT))
+        return None
+
+    def _not_run(self, job: AnyJob) -> Outcome:
+        text = f"the device can not be used after job {self.stopped_by}"
+        return _troubled(job, Trouble("not_run", text, "not_run"), None)
 
     def _recovered(self, job: runtime_jobs.Job) -> None:
         """Let time pass until the device is free of the job."""
@@ -167,14 +208,18 @@ class Runner:
         struck = [fault for job, fault in self.runtime.devices[0].struck if job == number]
         return attrs.evolve(entry, outcomes=tuple(_idle(entry.job, outcome, struck) for outcome in entry.outcomes))
 
-    def _timed(self, job: ScenarioJob) -> Outcome:
+    def _timed(self, job: AnyJob) -> Outcome:
         """The job's ticks, and no bytes."""
         assert self.exact is not None
-        result = self.exact.run(job)
+        try:
+            result = self.exact.run(job)
+        except KernelFailure as error:
+            kind = "hazard" if error.status == "kernel_hazard" else "fault"
+            return _troubled(job, Trouble(kind, str(error), error.status), None)
         done = BackendRun(NO_OUTPUT, result.device_ticks, result=result)
-        return Outcome("ev74", None, job.plan.output.required_bytes, None, None, done, timing_only=True)
+        return Outcome("ev74", None, _output_bytes(job), None, None, done, timing_only=True)
 
-    def _compared(self, outcome: Outcome, job: ScenarioJob) -> Outcome:
+    def _compared(self, outcome: Outcome, job: AnyJob) -> Outcome:
         """The outcome, with where the exact engine disagrees."""
         ran = outcome.run.result.stats if outcome.run and outcome.run.result else None
         timed = self.exact.run(job).stats if self.exact else None
@@ -183,7 +228,7 @@ class Runner:
         return attrs.evolve(outcome, disagreement=engine_difference(ran, timed))
 
 
-def _idle(job: ScenarioJob, outcome: Outcome, struck: Sequence[Fault]) -> Outcome:
+def _idle(job: AnyJob, outcome: Outcome, struck: Sequence[Fault]) -> Outcome:
     if outcome.backend != "ev74":
         return outcome
     stats = outcome.run.result.stats if outcome.run and outcome.run.result else None
@@ -195,6 +240,10 @@ def _trouble(error: Exception) -> Trouble:
     return Trouble(kind, str(error), error.status if isinstance(error, JobFault) else kind)
 
 
-def _troubled(job: ScenarioJob, trouble: Trouble, done: BackendRun | None) -> Outcome:
-    size, expected = job.plan.output.required_bytes, job.expected_sha256
-    return Outcome("ev74", None, size, None, expected, done, trouble, job.expected_fault)
+def _troubled(job: AnyJob, trouble: Trouble, done: BackendRun | None) -> Outcome:
+    return Outcome("ev74", None, _output_bytes(job), None, job.expected_sha256, done, trouble, job.expected_fault)
+
+
+def _output_bytes(job: AnyJob) -> int:
+    ports = job.planned.outputs if isinstance(job, KernelJob) else (job.plan.output,)
+    return sum(port.required_bytes for port in ports)

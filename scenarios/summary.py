@@ -5,7 +5,7 @@ from math import prod
 from typing import Any
 
 from tessbed.kernels import MlaCBlocked, Plan, Strided
-from tessbed.scenarios.model import Scenario, ScenarioJob
+from tessbed.scenarios.model import KernelJob, Scenario, ScenarioJob
 from tessbed.sim.fault_injection import TRANSFER_FAULTS
 from tessbed.sim.spec.device_spec import to_mapping
 
@@ -21,7 +21,7 @@ def summary_lines(scenario: Scenario) -> Iterator[str]:
     yield f"device  {scenario.preset}, {'with ' + ', '.join(changes) if changes else 'as it is'}"
     for job in scenario.jobs:
         yield ""
-        yield from _job(job)
+        yield from _kernel(job) if isinstance(job, KernelJob) else _job(job)
 
 
 def _changes(path: tuple[str, ...], before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
@@ -47,6 +47,20 @@ def _job(job: ScenarioJob) -> Iterator[str]:
     for fault in job.faults:
         where = f"at transfer {fault.transfer} of worker {fault.worker}" if fault.kind in TRANSFER_FAULTS else ""
         yield f"    fault   {fault.kind} {where or f'by {fault.ticks:,} ticks' * (fault.ticks > 0)}".rstrip()
+    if job.expected_fault or job.expected_sha256:
+        yield f"    expect  {job.expected_fault or f'sha256 {job.expected_sha256}'}"
+
+
+def _kernel(job: KernelJob) -> Iterator[str]:
+    """What is known of a job of a kernel without loading it."""
+    yield f"[{job.index}] {job.name}: kernel {job.reference}, on ev74; it is loaded when it runs"
+    if job.arguments:
+        yield f"    args    {', '.join(f'{name} = {value}' for name, value in job.arguments)}"
+    for buffer in job.buffers:
+        form = f"{buffer.scalar or ''}{list(buffer.shape) if buffer.shape else ''}"
+        source = f"pattern {buffer.source.pattern}" if buffer.source.pattern else f"from {buffer.source.written}"
+        offset = f", {buffer.offset} bytes into a page" if buffer.offset else ""
+        yield f"    buffer  {' '.join(filter(None, [buffer.port, form]))}: {source}{offset}"
     if job.expected_fault or job.expected_sha256:
         yield f"    expect  {job.expected_fault or f'sha256 {job.expected_sha256}'}"
 

@@ -21,7 +21,7 @@ class ComputeStep:
     def __call__(self, scratch: np.ndarray) -> None:
         views = [placed.view(scratch) for placed in self.inputs]
         for view in views:
-            view.flags.writeable = False
+            view.setflags(write=False)
         self.function(*views, *[placed.view(scratch) for placed in self.outputs])
 
     def spans(self) -> tuple[list[Span], list[Span]]:

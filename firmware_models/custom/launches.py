@@ -51,12 +51,14 @@ class EndlessKernel(Exception):
 
 @attrs.frozen(eq=False)
 class Footprints:
-    """The bytes that the drain of several outputs writes."""
+    """The bytes that the drain of a band writes, a part for each of its regions."""
 
     parts: tuple[DrainFootprint, ...]
 
     def meets(self, other: "Footprints", granule: int) -> bool:
         """True unless it is certain that no granule holds bytes of both."""
+        if len(self.parts) == len(other.parts) == 1:
+            return self.parts[0].meets(other.parts[0], granule)
         return any(mine.meets(part, granule) for mine in self.parts for part in other.parts)
 
 
@@ -67,8 +69,13 @@ class MovedBand:
     planned: KernelBand
     reads: list[Descriptor]
     chain: list[Descriptor]
-    footprint: Any
+    footprint: Footprints
     oversized: bool
+
+    @property
+    def ticks(self) -> int:
+        """What computing it costs."""
+        return self.planned.ticks
 
 
 @attrs.frozen
@@ -145,8 +152,7 @@ def band_at(band: KernelBand, by: Sequence[int]) -> MovedBand:
     for placed, place in zip(band.packed, band.footprints(), strict=True):
         ahead = by[placed.region.port.index]
         parts.append(DrainFootprint(place.low + ahead, place.high + ahead, place.period, place.inner))
-    footprint: Any = parts[0] if len(parts) == 1 else Footprints(tuple(parts))
-    return MovedBand(band, reads, chain, footprint, band.oversized)
+    return MovedBand(band, reads, chain, Footprints(tuple(parts)), band.oversized)
 
 
 def _moved(descriptors: Sequence[Descriptor], by: int) -> list[Descriptor]:

@@ -3,27 +3,33 @@
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
 import attrs
 
 from tessbed.firmware_models.custom.band_worker import KernelBand
 from tessbed.firmware_models.custom.launches import Footprints, KernelLaunch, LaunchKey, launch_of
+from tessbed.firmware_models.custom.planning import KernelFailure, planned_bands
 from tessbed.firmware_models.launch_outline import BandShape, Outline, add_traffic
 from tessbed.firmware_models.worker_loop import in_order, wait_groups
 from tessbed.kernels.custom.codec import KernelCall
 from tessbed.kernels.custom.declaration import Kernel
+from tessbed.sim.errors import HazardError
 from tessbed.sim.exact.run_length import runs_of
+from tessbed.sim.source_line import SourceLine
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.stats import Traffic
 from tessbed.sim.transfer.cost import Counts, Shape, count_read, count_write
 from tessbed.sim.transfer.descriptor import Descriptor, check_fields
+from tessbed.sim.user_code.errors import KernelMisuse
 
 
 def kernel_outline(kernel: Kernel, call: KernelCall, spec: DeviceSpec, workers: int) -> Outline:
-    """The outline of a call. Raises what the kernel raises, HazardError for what no descriptor field holds."""
-    launch = launch_of(kernel, call, spec, workers)
+    """The outline of a call. Raises KernelFailure for what the kernel does wrong."""
+    try:
+        launch = launch_of(kernel, call, spec, workers)
+    except KernelMisuse as error:
+        raise KernelFailure("kernel_hazard", "misuse", 0, None, str(error)) from None
     return _outline(launch.key, launch)
 
 
@@ -44,7 +50,7 @@ class _Placed:
     """A band and where it drains; `in_order` asks for the footprint."""
 
     band: KernelBand
-    footprint: Any
+    footprint: Footprints
 
 
 @attrs.define(eq=False)
@@ -66,14 +72,16 @@ class _Drawing:
         return Outline(tuple(self.bands), workers, reads, writes, counts)
 
     def _worker(self, worker: int) -> Iterator[int]:
-        placed = (_Placed(band, _footprint(band)) for band in self.launch.planned(worker))
+        placed = (_Placed(band, Footprints(band.footprints())) for band in planned_bands(self.launch, worker))
         for at, ordered in in_order(placed, self.spec):
             yield self._index(at.band, ordered)
 
     def _index(self, band: KernelBand, ordered: bool) -> int:
         wanted = wait_groups(band, self.spec)
-        groups = tuple([tuple([self._count("read", descriptor) for descriptor in group]) for group in wanted])
-        chain = tuple([self._count("write", descriptor) for descriptor in band.chain])
+        groups = tuple(
+            [tuple([self._count("read", descriptor, band.line) for descriptor in group]) for group in wanted]
+        )
+        chain = tuple([self._count("write", descriptor, band.line) for descriptor in band.chain])
         shape = BandShape(groups, band.ticks, ordered, chain)
         index = self.bands.setdefault(shape, len(self.bands))
         self.taken[index] += 1
@@ -90,12 +98,12 @@ class _Drawing:
         for name, number in band.counts.items():
             counts[name] += number
 
-    def _count(self, kind: str, descriptor: Descriptor) -> Counts:
+    def _count(self, kind: str, descriptor: Descriptor, line: SourceLine | None) -> Counts:
         address, _, rows, row_bytes, pitch, scratch_pitch = descriptor
         shape = (address % PAGE_BYTES, rows, row_bytes, pitch)
         known = self._counted.get((kind, shape, scratch_pitch))
         if known is None:
-            check_fields(self.spec, descriptor)
+            _check_descriptor(self.spec, descriptor, line)
             known = count_read(self.spec, shape) if kind == "read" else count_write(self.spec, shape)
             self._counted[kind, shape, scratch_pitch] = known
         return known
@@ -110,6 +118,8 @@ class _Drawing:
         return reads, writes
 
 
-def _footprint(band: KernelBand) -> Any:
-    parts = band.footprints()
-    return parts[0] if len(parts) == 1 else Footprints(parts)
+def _check_descriptor(spec: DeviceSpec, descriptor: Descriptor, line: SourceLine | None) -> None:
+    try:
+        check_fields(spec, descriptor)
+    except HazardError as error:
+        raise KernelFailure("kernel_hazard", "misuse", 0, line, str(error)) from None

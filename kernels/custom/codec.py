@@ -6,6 +6,7 @@ Nothing but these bytes reaches the device. Binding fills in the addresses of a 
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import prod
 
 import attrs
@@ -110,6 +111,7 @@ def decode_fields(raw: bytes) -> dict[str, int]:
     return values
 
 
+@lru_cache(maxsize=64)
 def decode_call(raw: bytes) -> KernelCall:
     """The call of a packet whose fields go together; addresses may still be zero. Raises PacketFault."""
     values = decode_fields(raw)

@@ -1,6 +1,7 @@
 """Encoding: from a kernel plan to a relocatable custom packet."""
 
 import struct
+from functools import lru_cache
 
 from tessbed.kernels.custom.codec import CustomPacket, pack_custom
 from tessbed.kernels.custom.fields import BY_NAME, LEVELS, MAGIC, PACKET_BYTES, VERSION_MAJOR, VERSION_MINOR
@@ -9,6 +10,7 @@ from tessbed.kernels.custom.kernel_plan import KernelPlan
 LEVEL_CODES = {name: code for code, name in LEVELS.items()}
 
 
+@lru_cache(maxsize=64)
 def encode_kernel(plan: KernelPlan) -> CustomPacket:
     """The relocatable packet of a plan, addresses zero."""
     values = {

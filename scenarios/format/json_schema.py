@@ -42,6 +42,8 @@ def _key(key: Key) -> dict[str, Any]:
 
 
 def _content(key: Key) -> dict[str, Any]:
+    if key.many and key.mark:
+        return {"type": "array", "minItems": 1, "items": _either(key)}
     if key.many:
         return {"type": "array", "minItems": 1, "items": _table(key.table)}
     if key.table:
@@ -53,6 +55,21 @@ def _content(key: Key) -> dict[str, Any]:
         return {**fields, "properties": {"preset": preset, **fields["properties"]}}
     assert key.kind is not None
     return key.kind.schema
+
+
+def _either(key: Key) -> dict[str, Any]:
+    """Entries of two forms: those that have the key `mark` have the keys of the other."""
+    forms = {key.mark: key.other, "": key.table}
+    names = {form: [inner.name for inner in keys] for form, keys in forms.items()}
+    properties = {inner.name: _key(inner) for keys in forms.values() for inner in keys}
+
+    def form(own: str, other: str) -> dict[str, Any]:
+        foreign = [name for name in names[other] if name not in names[own]]
+        required = [inner.name for inner in forms[own] if inner.required]
+        return {"required": required, "properties": dict.fromkeys(foreign, False)}
+
+    marked = {"if": {"required": [key.mark]}, "then": form(key.mark, ""), "else": form("", key.mark)}
+    return {"type": "object", "properties": properties, **marked, "additionalProperties": False}
 
 
 def _fields(spec: Any) -> dict[str, Any]:

@@ -9,17 +9,19 @@ from tessbed.kernels.ev74.fields import VERSION_MAJOR
 from tessbed.kernels.operations import operation
 from tessbed.scenarios.format.address_space import too_small
 from tessbed.scenarios.format.diagnostics import LONGEST_KEY, KeyPath, ScenarioError, path_text, shortened
-from tessbed.scenarios.format.job_parser import JobFindings, job_of
+from tessbed.scenarios.format.job_parser import JobFindings, job_of, written_at
+from tessbed.scenarios.format.kernel_parser import kernel_job_of
 from tessbed.scenarios.format.presets.preset_file import PresetSource, read_preset
 from tessbed.scenarios.format.reader import Reader, describe_value
 from tessbed.scenarios.format.schema_keys import SCENARIO
 from tessbed.scenarios.format.toml_source import Source
-from tessbed.scenarios.model import FirmwareChoice, Scenario
+from tessbed.scenarios.model import FirmwareChoice, KernelJob, Scenario
 from tessbed.sim.errors import SpecError
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 
 DEFAULT_PRESET = "ev74-4core"
 PRESET = ("device", "preset")
+KERNEL = "kernel"
 
 
 def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
@@ -32,8 +34,8 @@ def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
     values = reader.table((), source.values, SCENARIO)
     preset, device, base = _device(reader, values.get("device") or {}, folder)
     listed = values.get("jobs") or []
-    found = [job_of(reader, ("jobs", index), job, device, folder, to_run=to_run) for index, job in enumerate(listed)]
-    judged = [one for one in found if one is not None]
+    found = [_job(reader, index, job, device, folder, to_run) for index, job in enumerate(listed)]
+    judged = [one for one in found if isinstance(one, JobFindings)]
     _unique_names(reader, listed)
     firmware = firmware_choice(reader, values.get("firmware") or {})
     if to_run:
@@ -48,8 +50,18 @@ def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
         device=device,
         preset_device=base,
         firmware=firmware,
-        jobs=tuple(one.job for one in judged if one.job is not None),
+        jobs=tuple(job for one in found if (job := one.job if isinstance(one, JobFindings) else one) is not None),
     )
+
+
+def _job(
+    reader: Reader, index: int, values: dict[str, Any], device: DeviceSpec, folder: Path, to_run: bool
+) -> JobFindings | KernelJob | None:
+    """What is known of a job of an operation, right or wrong; the job of a kernel, if it is right."""
+    path: KeyPath = ("jobs", index)
+    if KERNEL in written_at(reader, path):
+        return kernel_job_of(reader, path, values, device, folder, to_run=to_run)
+    return job_of(reader, path, values, device, folder, to_run=to_run)
 
 
 def _device(reader: Reader, values: dict[str, Any], folder: Path) -> tuple[str, DeviceSpec, DeviceSpec]:

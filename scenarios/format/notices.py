@@ -9,7 +9,7 @@ from tessbed.scenarios.model import Scenario, ScenarioJob
 
 def notices(scenario: Scenario) -> list[str]:
     """One line for each kind of slip: its first place, and how many more there are."""
-    large = [text for job in scenario.jobs for text in _large_tiles(job)]
+    large = [text for job in scenario.operations for text in _large_tiles(job)]
     if not large:
         return []
     more = f" (and {len(large) - 1:,} more)" if len(large) > 1 else ""

@@ -8,5 +8,7 @@ SAMPLERS = ("tpe", "genetic", "random", "grid")
 """See `study.search.sampler`."""
 OBJECTIVES = {"ticks": "device_ticks", "job_ticks": "job_ticks"}
 """What a search can minimise, and its column in the rows."""
+ARGUMENT = "--arg "
+"""What a setting begins with that is an argument of a kernel of one's own."""
 FEW_TRANSFERS = 8
 """Up to so many transfers of a job are explored in every order."""

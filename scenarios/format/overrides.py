@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from tessbed.scenarios.format.diagnostics import KeyPath, Location, Problem, ScenarioError, option_place, path_text
+from tessbed.scenarios.format.option_values import ARGUMENT
 from tessbed.scenarios.format.reader import describe_value
 from tessbed.scenarios.format.toml_source import DEEPEST, Source, beyond_64_bits, deep_key, depth_of
 
@@ -30,9 +31,11 @@ def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> S
             text = f'got "{setting}", wanted key=value, such as device.workers=8'
             problems.append(Problem(Location("--set"), text, "usage"))
             continue
-        place = option_place("--set", key)
+        argument = key.removeprefix(ARGUMENT) if key.startswith(ARGUMENT) else None
+        place = option_place("--set", key) if argument is None else option_place("--arg", argument)
         try:
-            _set(values, written, key.strip().split("."), override_value(text), (when, place))
+            for path in [key.strip().split(".")] if argument is None else _argument_paths(values, argument):
+                _set(values, written, path, override_value(text), (when, place))
         except LookupError as error:
             problems.append(Problem(place, str(error.args[0])))
     if seed is not None:
@@ -42,6 +45,16 @@ def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> S
     places = _places(source.places, written)
     keys = {path: place for path, place in source.keys.items() if places.get(path, place).source == source.name}
     return attrs.evolve(source, values=values, places=places, keys=keys)
+
+
+def _argument_paths(values: dict[str, Any], name: str) -> list[list[str]]:
+    """Where an argument of kernels is set. Raises LookupError in words."""
+    jobs = values.get("jobs")
+    entries = enumerate(jobs) if isinstance(jobs, list) else ()
+    paths = [["jobs", str(index), "args", name] for index, job in entries if isinstance(job, dict) and "kernel" in job]
+    if not paths:
+        raise LookupError("no job runs a kernel of one's own, wanted such as copy.py:copy")
+    return paths
 
 
 def _set(values: Any, written: dict[KeyPath, Written], steps: Sequence[str], value: Any, now: Written) -> None:

@@ -36,7 +36,8 @@ class Reader:
         """Note a problem of the value at `path` (or at `place`, for its key); admission's texts end in their code."""
         self.mark_invalid(path)
         place = place or self.source.place(path)
-        said = place in (option_place("--set", ".".join(map(str, path))), Location("--seed"))
+        options = option_place("--set", ".".join(map(str, path))), option_place("--arg", str(path[-1]) if path else "")
+        said = place in (*options, Location("--seed"))
         named = ADMISSION_CODE.search(text)
         code = code or (named[1] if named else "invalid_value")
         self.problems.append(Problem(place, text if said else f"{path_text(path)}: {text}", code))
@@ -108,7 +109,7 @@ class Reader:
         if not isinstance(value, list) or (key.required and not value):
             self.report_error(path, f"got {describe_value(value)}, wanted {wanted(key)}")
             return []
-        return [self.table((*path, index), item, key.table) for index, item in enumerate(value)]
+        return [self.table((*path, index), item, key.table_of(item)) for index, item in enumerate(value)]
 
 
 def wanted(key: Key) -> str:

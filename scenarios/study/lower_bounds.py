@@ -9,10 +9,12 @@ from typing import Any
 
 import attrs
 
+from tessbed.firmware_models.custom.outline import kernel_outline
 from tessbed.firmware_models.launch_outline import Outline
 from tessbed.firmware_models.launch_summary import exact_program, outline
 from tessbed.scenarios.output.text_table import aligned
-from tessbed.scenarios.study.measurement import MeasuredJob, Measurement, provenance
+from tessbed.scenarios.study.kernel_work import KernelWork
+from tessbed.scenarios.study.measurement import MeasuredJob, Measurement, planned_alike, provenance
 from tessbed.sim.exact.program import Cost, TimedBand, unrolled
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
 
@@ -94,8 +96,11 @@ class PlannedLaunch:
 
 def bounds(measured: MeasuredJob) -> list[LowerBound]:
     """All bounds of a job, the largest first; the first is the binding one."""
-    drawn = outline(measured.geometry, measured.spec, measured.workers)
-    return bounds_of(drawn, measured.spec)
+    planned_alike(measured)
+    asked, spec = measured.asked, measured.spec
+    if isinstance(asked, KernelWork):
+        return bounds_of(kernel_outline(asked.kernel, asked.call, spec, measured.workers), spec)
+    return bounds_of(outline(asked, spec, measured.workers), spec)
 
 
 def bounds_of(drawn: Outline, spec: DeviceSpec) -> list[LowerBound]:

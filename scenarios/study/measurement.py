@@ -9,9 +9,10 @@ from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.kernels.ev74.codec import decode
 from tessbed.scenarios.forecast import Meter
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
-from tessbed.scenarios.model import Scenario, ScenarioJob
+from tessbed.scenarios.model import AnyJob, KernelJob, Scenario
 from tessbed.scenarios.outcome import Outcome
 from tessbed.scenarios.runner import run_scenario
+from tessbed.scenarios.study.kernel_work import KernelWork
 from tessbed.sim.errors import SpecError
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tessbed.sim.stats import JobStats
@@ -19,11 +20,11 @@ from tessbed.sim.stats import JobStats
 
 @attrs.frozen
 class MeasuredJob:
-    """One job as a device saw it: the geometry in its packet, the grid, and the statistics with every transfer."""
+    """One job as a device saw it: what its packet asks for, the grid, and the statistics with every transfer."""
 
-    job: ScenarioJob
+    job: AnyJob
     spec: DeviceSpec
-    geometry: PacketGeometry
+    asked: PacketGeometry | KernelWork
     workers: int
     stats: JobStats
 
@@ -69,7 +70,9 @@ def check_workers(scenario: Scenario, device: DeviceSpec) -> None:
 def studied(scenario: Scenario, purpose: str = "study") -> Scenario:
     """The scenario with its EV74 jobs alone. Raises ScenarioError where there is none that moves a byte."""
     jobs = tuple(
-        attrs.evolve(job, backends=("ev74",)) for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty
+        job if isinstance(job, KernelJob) else attrs.evolve(job, backends=("ev74",))
+        for job in scenario.jobs
+        if "ev74" in job.backends and not job.empty
     )
     if not jobs:
         text = f"no job runs on ev74 and moves a byte: there is nothing to {purpose}"
@@ -102,6 +105,15 @@ def provenance(*measurements: Measurement) -> dict[str, Any]:
     }
 
 
+def planned_alike(measured: MeasuredJob) -> None:
+    """Raise ScenarioError for a job whose bands nobody knows but its kernel: one at level body."""
+    if isinstance(measured.asked, KernelWork) and measured.asked.kernel.level == "body":
+        name = measured.job.name
+        text = f"job {name} runs a kernel at level body: its waits are its own, so no study of bands fits it"
+        advice = "sweep, search and whatif time it; explain, bound and advise need level bands"
+        raise ScenarioError([Problem(Location(name), f"{text}; {advice}")])
+
+
 def whole(measurement: Measurement) -> Measurement:
     """The same. Raises ScenarioError where a job failed: what is summed over all jobs has no meaning then."""
     if measurement.failed:
@@ -115,7 +127,7 @@ def whole(measurement: Measurement) -> Measurement:
     return measurement
 
 
-def _measured(job: ScenarioJob, spec: DeviceSpec, outcome: Outcome) -> MeasuredJob | FailedJob:
+def _measured(job: AnyJob, spec: DeviceSpec, outcome: Outcome) -> MeasuredJob | FailedJob:
     if outcome.trouble or outcome.disagreement:
         return FailedJob(
             job.name, f"ended in {outcome.trouble.status}" if outcome.trouble else outcome.disagreement or ""
@@ -123,7 +135,8 @@ def _measured(job: ScenarioJob, spec: DeviceSpec, outcome: Outcome) -> MeasuredJ
     result = outcome.run.result if outcome.run else None
     assert result is not None
     assert result.stats is not None
-    return MeasuredJob(job, spec, _geometry(result.packet), result.stats.workers_launched, result.stats)
+    asked = KernelWork.of(job.planned.kernel, result.packet) if isinstance(job, KernelJob) else _geometry(result.packet)
+    return MeasuredJob(job, spec, asked, result.stats.workers_launched, result.stats)
 
 
 @lru_cache(maxsize=256)

@@ -7,13 +7,15 @@ its latency. These parts touch and do not overlap, so they sum to the makespan e
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import attrs
 
 from tessbed.firmware_models import image
 from tessbed.firmware_models.worker_loop import in_order, wait_groups
-from tessbed.scenarios.study.measurement import MeasuredJob
+from tessbed.scenarios.study.kernel_work import KernelWork
+from tessbed.scenarios.study.measurement import MeasuredJob, planned_alike
 from tessbed.scenarios.timeline.tile_class import tile_class
 from tessbed.scenarios.timeline.wait_parts import Credits, clipped, transfer_parts
 from tessbed.sim.stats import TransferRecord
@@ -22,7 +24,7 @@ from tessbed.sim.transfer.cost import TransferCost, cost_table
 
 @attrs.frozen(order=True)
 class Term:
-    """What a tick can go to: the resource, why the worker was there, the class of tiles."""
+    """What a tick can go to: the resource, why the worker was there, the class of tiles, or a kernel's own line."""
 
     resource: str
     reason: str
@@ -41,7 +43,11 @@ class AwaitedTransfer:
 
 
 def attribute_ticks(measured: MeasuredJob) -> Attribution:
-    """The terms of a job's makespan, the timeline of the core that ends last; they sum to its device ticks."""
+    """The terms of a job's makespan, the timeline of the core that ends last; they sum to its device ticks.
+
+    Raises ScenarioError for a kernel at level body.
+    """
+    planned_alike(measured)
     stats = measured.stats
     last = max(stats.workers, key=lambda worker: (worker.finish_ticks, worker.worker)).worker
     found = attribute_core(measured, last % measured.spec.cores)
@@ -83,12 +89,18 @@ class _Walk:
 
     def worker(self, worker: int, clock: int) -> int:
         """Account for a worker from its start at `clock`; returns its end."""
-        spec, geometry = self.measured.spec, self.measured.geometry
-        program = image.band_program(geometry, spec, self.measured.workers)
+        spec, asked = self.measured.spec, self.measured.asked
+        if isinstance(asked, KernelWork):
+            bands: Iterator[Any] = asked.bands(spec, self.measured.workers, worker)
+        else:
+            bands = image.band_program(asked, spec, self.measured.workers)(worker)
         costs, seq, tiles = cost_table(spec), 0, ""
         drains: list[AwaitedTransfer] = []
-        for band, ordered in in_order(program(worker), spec):
-            tiles = tile_class(geometry, band.reads, band.chain)
+        for band, ordered in in_order(bands, spec):
+            if isinstance(asked, KernelWork):
+                tiles = str(band.planned.line or "")
+            else:
+                tiles = tile_class(asked, band.reads, band.chain)
             for group in wait_groups(band, spec):
                 reads = [AwaitedTransfer(self.records[worker, seq + i], costs.read(d)) for i, d in enumerate(group)]
                 seq += len(reads)

@@ -162,7 +162,7 @@ def _distinguishable(bench: FlipBench, plain: bytes, changed: bytes) -> bool:
 
 def benches(scenario: Scenario) -> dict[ScenarioJob, FlipBench]:
     """A bench for every EV74 job of the scenario that is not empty. Raises CensusError for a job too large to flip."""
-    return {job: _bench(job, scenario) for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty}
+    return {job: _bench(job, scenario) for job in scenario.operations if "ev74" in job.backends and not job.plan.empty}
 
 
 def _bench(job: ScenarioJob, scenario: Scenario) -> FlipBench:

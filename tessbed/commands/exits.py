@@ -40,6 +40,7 @@ CODES = {
     "JobLost": FAULT,
     "JobCancelled": FAULT,
     "DeviceFault": FAULT,
+    "KernelFailure": FAULT,
     "MemoryFault": FAULT,
     "HangError": FAULT,
     "HazardError": HAZARD,

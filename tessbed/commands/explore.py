@@ -57,7 +57,7 @@ def command(
     from tessbed.scenarios.verification.explore import report
 
     scenario = load(file, settings, seed)
-    jobs = [job for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty]
+    jobs = [job for job in scenario.operations if "ev74" in job.backends and not job.plan.empty]
     if not jobs:
         raise click.UsageError(f"{file} has no job for EV74 that moves a byte")
     with counted(orders * len(jobs), "orders", quiet=quiet or as_json) as advance:

@@ -85,4 +85,4 @@ def _summary(name: str, scenario: "Scenario") -> dict[str, object]:
 
 
 def _total_bytes(scenario: "Scenario") -> int:
-    return sum(job.plan.input.required_bytes + job.plan.output.required_bytes for job in scenario.jobs)
+    return sum(job.plan.input.required_bytes + job.plan.output.required_bytes for job in scenario.operations)

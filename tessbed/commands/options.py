@@ -1,6 +1,7 @@
 """Options that commands share, and the form of a command."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import click
@@ -8,6 +9,7 @@ import click
 from tessbed.commands import interrupts
 from tessbed.commands.streams import colour, echo, echo_json
 from tessbed.commands.types import SCENARIO, SETTING, Number
+from tessbed.scenarios.format.option_values import ARGUMENT
 
 __all__ = ["colour", "echo_verdict", "json_option", "new_command", "print_result", "quiet_option", "say"]
 
@@ -35,8 +37,33 @@ def new_command(name: str, help_text: str) -> Callable[[Decorated], click.Comman
 
 def settings_option(help_text: str, *names: str) -> Callable[[Decorated], Decorated]:
     """--set KEY=VALUE, or an option of another name that takes the same."""
-    names = names or ("--set", "settings")
-    return click.option(*names, type=SETTING, multiple=True, metavar="KEY=VALUE", help=f"{help_text} Can be repeated.")
+    if not names:
+        return lambda function: _with_arguments(_settings("--set", "settings", help_text)(function))
+    return _settings(*names, help_text)
+
+
+def _settings(*names: str) -> Callable[[Decorated], Decorated]:
+    """The option of these names; the last of them is its help text."""
+    *own, text = names
+    return click.option(*own, type=SETTING, multiple=True, metavar="KEY=VALUE", help=f"{text} Can be repeated.")
+
+
+def _with_arguments(function: Decorated) -> Decorated:
+    """--arg NAME=VALUE, which is a setting too: that argument of every job that runs a kernel of one's own."""
+
+    @click.option(
+        "--arg",
+        "kernel_arguments",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Argument of a kernel of your own.",
+    )
+    @wraps(function)
+    def command(*args: Any, settings: tuple[str, ...], kernel_arguments: tuple[str, ...], **options: Any) -> Any:
+        more = tuple(f"{ARGUMENT}{text}" for text in kernel_arguments)
+        return function(*args, settings=(*settings, *more), **options)
+
+    return command
 
 
 def scenario_arguments(function: Decorated) -> Decorated:

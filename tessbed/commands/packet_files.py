@@ -71,7 +71,7 @@ def fault(raw: bytes) -> dict[str, str] | None:
 
 def device_jobs(scenario: "Scenario") -> "list[ScenarioJob]":
     """The jobs that have a packet: on EV74, and not empty. Raises ClickException where there is none."""
-    jobs = [job for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty]
+    jobs = [job for job in scenario.operations if "ev74" in job.backends and not job.plan.empty]
     if not jobs:
         raise click.ClickException(f"{scenario.name!r} has no packet: no job runs on ev74 and moves a byte")
     return jobs

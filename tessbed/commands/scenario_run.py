@@ -23,7 +23,7 @@ def foretell(scenario: "Scenario", engine: str, *, trace: bool, quiet: bool) -> 
 
     for text in notices(scenario):
         say(f"note: {text}", quiet=quiet)
-    for job in scenario.jobs:
+    for job in scenario.operations:
         if engine != "exact" or job.backends != ("ev74",):
             check_room(job.name, job.plan)
     found = forecasts(scenario)

@@ -21,7 +21,6 @@ from tessbed.commands.study import (
 from tessbed.commands.types import SCENARIO, VARIED, Number, OneOf
 from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.format.option_values import OBJECTIVES, SAMPLERS
-from tessbed.scenarios.format.texts import find
 
 if TYPE_CHECKING:
     from tessbed.scenarios.study.sweep.resolver import Resolver
@@ -78,6 +77,7 @@ def command(
 ) -> int:
     """The best configuration on stdout; returns the exit code."""
     from tessbed.commands.progress import counted
+    from tessbed.scenarios.library import stem_of
     from tessbed.scenarios.study.search import report
     from tessbed.scenarios.study.search.sampler import sampler
     from tessbed.scenarios.study.search.trials import Memory, search
@@ -86,7 +86,7 @@ def command(
     from tessbed.scenarios.study.sweep.point import bugs
     from tessbed.scenarios.study.sweep.resolver import Resolver, check_configuration
 
-    spanned, name = space.parse_space(varied, "--over"), find(file).stem
+    spanned, name = space.parse_space(varied, "--over"), stem_of(file)
     check_configuration(file, settings, spanned, "--over")
     count, path = min(trials, spanned.size), db or f"{name}.sweep.sqlite"
     check_outputs(path, outputs, plot)

@@ -20,7 +20,6 @@ from tessbed.commands.study import (
     print_provenance,
 )
 from tessbed.commands.types import SCENARIO, VARIED, Number
-from tessbed.scenarios.format.texts import find
 
 if TYPE_CHECKING:
     from tessbed.scenarios.study.sweep import space
@@ -67,6 +66,7 @@ def command(
     """The table on stdout; returns the exit code."""
     from tessbed.commands.progress import counted
     from tessbed.scenarios.forecast import forecasts
+    from tessbed.scenarios.library import stem_of
     from tessbed.scenarios.study.measurement import studied
     from tessbed.scenarios.study.sweep import space, table
     from tessbed.scenarios.study.sweep.batches import BatchRunner
@@ -74,7 +74,7 @@ def command(
     from tessbed.scenarios.study.sweep.executors import parse_executor
     from tessbed.scenarios.study.sweep.point import bugs
 
-    spanned, name, began = space.parse_space(varied), find(file).stem, perf_counter()
+    spanned, name, began = space.parse_space(varied), stem_of(file), perf_counter()
     path = db or f"{name}.sweep.sqlite"
     check_outputs(path, outputs, plot)
     with closing(parse_executor(where, processes)) as hired:

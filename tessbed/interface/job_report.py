@@ -101,7 +101,7 @@ def job_report(name: str, op: str, outcome: Outcome, engine: str, *, judged: boo
         engine=engine,
         ticks=done.ticks if done and not outcome.trouble else None,
         workers=stats.workers_launched if stats else None,
-        verified=outcome.verified if judged and not outcome.timing_only else None,
+        verified=outcome.verified if judged and not outcome.timing_only and not outcome.unjudged else None,
         ok=outcome.ok,
         complaints=(*complaints(outcome), *outcome.idle),
         output_bytes=outcome.output_bytes,

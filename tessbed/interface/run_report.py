@@ -55,7 +55,7 @@ class RunReport:
 def run_report(run: ScenarioRun) -> RunReport:
     """The report of a run."""
     jobs = [
-        job_report(entry.job.name, entry.job.geometry.op.name, outcome, run.engine)
+        job_report(entry.job.name, entry.job.what, outcome, run.engine)
         for entry in run.jobs
         for outcome in entry.outcomes
     ]

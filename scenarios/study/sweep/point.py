@@ -6,8 +6,9 @@ from typing import Any
 
 import attrs
 
-from tessbed.kernels.errors import BindingError, NotRepresentable
+from tessbed.kernels.errors import BindingError, ContractError, NotRepresentable
 from tessbed.runtime.errors import CapabilityError, HeapExhausted
+from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.format.option_values import ENGINES
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.study.measurement import measure_scenario
@@ -63,6 +64,8 @@ def run_point(scenario: Scenario, engine: str, device: DeviceSpec) -> Row:
         measured = measure_scenario(attrs.evolve(scenario, device=device), engine, trace=False)
     except REFUSALS as error:
         return failed(str(error))
+    except (ContractError, ScenarioError) as error:  # a kernel that is another one where this runs
+        return failed(str(error), passing=True)
     except Exception as error:
         return failed(f"{type(error).__name__}: {error}", passing=True, bug=not isinstance(error, ENDINGS))
     if measured.failed:

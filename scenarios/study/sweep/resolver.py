@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from tessbed import __version__
+from tessbed.scenarios.custom.preparation import hashed
 from tessbed.scenarios.format.diagnostics import ScenarioError, option_place
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.format.overrides import apply, override_value
@@ -89,7 +90,7 @@ class Resolver:
     def _load(self, others: Sequence[Setting]) -> tuple[Scenario, str] | ScenarioError:
         try:
             self._base = self._base or Base(self.read(self.name), self.settings)
-            base = studied(self._base.with_settings(others))
+            base = hashed(studied(self._base.with_settings(others)))
         except ScenarioError as error:
             return error
         return base, scenario_digest(base)

@@ -167,8 +167,8 @@ def _to_case(value: Any) -> ExplorationCase:
         _refuse("device.preset: unknown field, wanted the fields that differ from the device's defaults", "unknown_key")
     values = {"name": "token", "device": body["device"], "jobs": [_job(body)]}
     scenario = compose(Source(PLACE.source, values, {}, {(): PLACE}), Path())
-    (job,) = scenario.jobs
-    if job.plan.empty:
+    (job,) = scenario.operations
+    if job.empty:
         _refuse(f"jobs[0].shape: got {describe_value(body['shape'])}, wanted a job that moves a byte")
     case = ExplorationCase.of(job, scenario.device)
     _check_storage(job, case)

@@ -38,7 +38,7 @@ def menu(scenario: Scenario, seed: int) -> tuple[SoakCase, ...]:
 
 def geometries(scenario: Scenario) -> list[Geometry]:
     """Those of the scenario's EV74 jobs that move a byte."""
-    return [job.geometry for job in scenario.jobs if "ev74" in job.backends and not job.plan.empty]
+    return [job.geometry for job in scenario.operations if "ev74" in job.backends and not job.plan.empty]
 
 
 def _shrunk(geometry: Geometry, random: Random) -> Geometry:

@@ -15,12 +15,14 @@ PUBLISHED = Path(__file__).parents[3] / "docs" / "scenario.schema.json"
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
 KNOWN = {
     "$schema", "title", "description", "default", "type", "properties", "required", "additionalProperties", "items",
-    "enum", "minimum", "maximum", "minItems", "maxItems", "minLength", "pattern", "anyOf",
+    "enum", "minimum", "maximum", "minItems", "maxItems", "minLength", "pattern", "anyOf", "if", "then", "else",
 }  # fmt: skip
 
 
-def complaints(value: Any, rule: dict[str, Any], path: str = "") -> list[str]:
+def complaints(value: Any, rule: Any, path: str = "") -> list[str]:
     """Where `value` breaks `rule`: the part of JSON Schema that ours uses."""
+    if rule is False:
+        return [path]
     assert set(rule) <= KNOWN
     if "anyOf" in rule:
         return [] if any(not complaints(value, other, path) for other in rule["anyOf"]) else [path]
@@ -41,8 +43,11 @@ def complaints(value: Any, rule: dict[str, Any], path: str = "") -> list[str]:
     if isinstance(value, dict):
         found += [f"{path}.{name}" for name in rule.get("required", ()) if name not in value]
         for name, inner in value.items():
-            known = rule["properties"].get(name)
-            found += complaints(inner, known, f"{path}.{name}") if known else [f"{path}.{name}"]
+            rest = rule.get("additionalProperties", {})
+            known = rule.get("properties", {}).get(name, rest)
+            found += complaints(inner, known, f"{path}.{name}") if known != {} else []
+    if "if" in rule:
+        found += complaints(value, rule["else" if complaints(value, rule["if"], path) else "then"], path)
     return found
 
 
@@ -73,3 +78,24 @@ def test_refuses(old: str, new: str, paths: list[str]) -> None:
     """What the reader refuses for its kind, an editor marks too."""
     assert complaints(tomllib.loads(SMALL), schema()) == []
     assert complaints(tomllib.loads(SMALL.replace(old, new, 1)), schema()) == paths
+
+
+KERNEL = {"name": "mine", "jobs": [{"name": "copy", "kernel": "copy.py:copy", "args": {"rows": 64}}]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        ({}, []),
+        ({"buffers": {"src": {"pattern": "ramp", "offset": 3}}, "workers": 2}, []),
+        ({"args": {"rows": "many"}}, [".jobs[0].args.rows"]),
+        ({"op": "tess"}, [".jobs[0].op"]),
+        ({"kernel": 3}, [".jobs[0].kernel"]),
+        ({"speed": 3}, [".jobs[0].speed"]),
+    ],
+    ids=str,
+)
+def test_knows_jobs_of_kernels(changes: dict[str, Any], wrong: list[str]) -> None:
+    """A job with the key kernel has the keys of such jobs, and no others."""
+    job = {**KERNEL["jobs"][0], **changes}
+    assert complaints({**KERNEL, "jobs": [job]}, schema()) == wrong

@@ -3,7 +3,7 @@
 import os
 import sys
 
-_ROOM = os.path.dirname(os.path.abspath(__file__))
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _OWN: dict[str, bool] = {}
 
 
@@ -21,5 +21,5 @@ def _inside(filename: str) -> bool:
     known = _OWN.get(filename)
     if known is None:
         generated = filename.startswith("<attrs")
-        known = _OWN[filename] = generated or os.path.realpath(filename).startswith(os.path.realpath(_ROOM) + os.sep)
+        known = _OWN[filename] = generated or os.path.realpath(filename).startswith(os.path.realpath(_PACKAGE) + os.sep)
     return known

@@ -41,7 +41,7 @@ def line_above(depth: int = 1) -> SourceLine | None:
 
 
 def line_of(generator: Any) -> SourceLine | None:
-    """The line at which a suspended generator stands: the innermost of a user's that it delegates to."""
+    """The line at which a generator is suspended: the innermost of a user's that it delegates to."""
     found = None
     while isinstance(generator, GeneratorType) and generator.gi_frame is not None:
         if is_users(generator.gi_code.co_filename):

@@ -1,4 +1,4 @@
-"""Tracer: who hears of everything that a device does, at the moment at which it is certain; timelines are made of it.
+"""Tracer: who hears of everything that a device does, at the tick at which it is certain; timelines are made of it.
 
 A device without a tracer calls nothing. One with a tracer takes the same ticks and moves the same bytes: a tracer looks
 and never acts. All ticks are absolute, on the clock that all devices share. A worker may be ahead of the clock, so what
@@ -93,5 +93,5 @@ class Tracer(Protocol):
         ...
 
     def landed(self, transfer: Any, tick: int) -> None:
-        """A transfer is done: an InFlightTransfer with all its moments."""
+        """A transfer is done: an InFlightTransfer with all its timestamps."""
         ...

@@ -2,5 +2,5 @@
 
 from hypothesis import settings
 
-settings.register_profile("house", deadline=None, derandomize=True, print_blob=True)
-settings.load_profile("house")
+settings.register_profile("tessbed", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("tessbed")

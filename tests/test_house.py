@@ -1,4 +1,4 @@
-"""The house: its layout, its packages, its quick start, and what no file of it may hold."""
+"""The tree: its layout, its packages, its quick start, and what no file of it may hold."""
 
 import ast
 import os

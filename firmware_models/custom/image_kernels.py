@@ -81,5 +81,5 @@ def _differences(kernel: Kernel, call: KernelCall) -> Iterator[tuple[str, str]]:
 
 
 def refusal_of_call(fault: PacketFault) -> Completion:
-    """The completion that tells the host what is wrong: the status, and the offset of the field at fault."""
+    """The completion that reports to the host what is wrong: the status, and the offset of the field at fault."""
     return Completion(REFUSAL_BY_CODE[fault.code].status, BY_NAME[fault.field].offset)

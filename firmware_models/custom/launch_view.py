@@ -18,7 +18,7 @@ from tessbed.sim.spec.device_spec import DeviceSpec, VectorTicks
 from tessbed.sim.user_code.errors import KernelMisuse
 
 SLACK_BYTES = 64
-"""Of the gather area, for regions of several scalar types that stand at multiples of their widths."""
+"""Of the gather area, for regions of several scalar types that begin at multiples of their widths."""
 PATHS = tuple(field.name for field in attrs.fields(VectorTicks))
 
 

@@ -1,6 +1,6 @@
 """Launches of kernels at level "bands": the bands of each worker, planned once for all launches that agree.
 
-What a kernel plans depends on its source, its arguments, the shapes of its ports, where they stand in a page, the grid
+What a kernel plans depends on its source, its arguments, the shapes of its ports, where they are in a page, the grid
 and the fields of the device that `LaunchView` shows. So bands are made at addresses in the first page, kept, and moved
 to where the ports really are.
 """
@@ -34,7 +34,7 @@ NextBand = Callable[[Iterator[Any]], Any]
 
 
 class ForeignYield(Exception):
-    """A kernel yielded what is no band of its worker; `generator` stands at the line."""
+    """A kernel yielded what is no band of its worker; `generator` is suspended at the line."""
 
     def __init__(self, text: str, generator: Any) -> None:
         super().__init__(text)
@@ -42,7 +42,7 @@ class ForeignYield(Exception):
 
 
 class EndlessKernel(Exception):
-    """A kernel's worker has no end; `generator` stands at the line."""
+    """A kernel's worker has no end; `generator` is suspended at the line."""
 
     def __init__(self, text: str, generator: Any) -> None:
         super().__init__(text)

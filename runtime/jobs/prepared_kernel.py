@@ -60,7 +60,7 @@ def bind_kernel_ports(
 ) -> tuple[list[View], list[View]]:
     """The checked views of all inputs and of all outputs, in the order of the declaration.
 
-    Raises BindingError, LifetimeError. Outputs of a kernel at level "bands" stand at one phase of the write granule,
+    Raises BindingError, LifetimeError. Outputs of a kernel at level "bands" begin at one phase of the write granule,
     else workers that share no granule of one could share one of another.
     """
     sources = _side(identity, "inputs", inputs, plan.inputs)

@@ -1,8 +1,8 @@
 """The states of a job, as one table: the only way to change a state is `step`, and what the table lacks is illegal.
 
-A job is done with when its state is final: `retired` (the device confirmed the end, good or bad, and its owners let
-go), `recovered` (a confirmed device reset ended it; its output is not to be trusted) or `cancelled` (the device never
-saw it). Owners are released on entering a final state and at no other moment. A job that was lost stays lost: it is
+A job is done with when its state is final: `retired` (the device confirmed the end, good or bad, and its owners are
+released), `recovered` (a confirmed device reset ended it; its output is not to be trusted) or `cancelled` (the device
+never saw it). Owners are released on entering a final state and at no other time. A job that was lost stays lost: it is
 recovered when a reset, or a record that came after all, proves that the device is done with it.
 """
 

@@ -2,7 +2,7 @@
 
 A queue belongs to one client. Its jobs start in the order of submission and retire in that order, whatever the
 order in which several devices complete them. Between queues the scheduler picks the smallest *deadline*: the number of
-starts at the moment of submission, less `priority * PATIENCE`. A waiting job's deadline is paused while those
+starts at the tick of submission, less `priority * PATIENCE`. A waiting job's deadline is paused while those
 of new submissions grow with every start, so a job of the lowest priority is overtaken at most
 `(highest - its own priority) * PATIENCE` times plus once for each job that was before it.
 """

@@ -31,7 +31,7 @@ def _is_table(value: Any) -> bool:
 
 
 def value_text(value: Any) -> str:
-    """A value as it stands behind `key =`."""
+    """A value as it is written behind `key =`."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {value_text(inner)}" for key, inner in value.items()) + " }"
     if isinstance(value, list):

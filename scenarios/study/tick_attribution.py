@@ -120,7 +120,7 @@ class _Walk:
         return until
 
     def _wait(self, reason: str, tiles: str, clock: int, awaited: list[AwaitedTransfer]) -> int:
-        """Wait for all of `awaited`, told by the last of them."""
+        """Wait for all of `awaited`, named by the last of them."""
         last = max(awaited, key=lambda a: a.record.done, default=None)
         if last is None or last.record.done <= clock:
             return clock

@@ -53,7 +53,7 @@ class DeviceSpans:
     def __attrs_post_init__(self) -> None:
         self._lane = self.sink.lane(("device", "device job"), "the job that the device works on, and the parts of it")
         self._queue = Family(self.sink, ("device", "device queue"), "jobs that wait for the device")
-        about = "from the completion record to the moment at which the host knows of it"
+        about = "from the completion record to the tick at which the host knows of it"
         self._records = Family(self.sink, ("device", "completion"), about)
         self.transfers = TransferSpans(self.sink, self.spec)
         self.cores = CoreSpans(self.sink, self.flows, self.transfers, self.spec.slots)

@@ -1,4 +1,4 @@
-"""A timeline under way: the host, its device, and what is found wrong, told to one sink.
+"""A timeline under way: the host, its device, and what is found wrong, written to one sink.
 
 timeline = Timeline.of(sink, device.spec)
 timeline.follow(runtime)

@@ -10,7 +10,7 @@ import attrs
 from tessbed.sim.transfer.cost import TransferCost
 
 
-class Moments(Protocol):
+class Timestamps(Protocol):
     """A transfer's arrival, grant, start and end of data, and the tick at which it is done."""
 
     @property
@@ -25,18 +25,18 @@ class Moments(Protocol):
     def done(self) -> int: ...
 
 
-def transfer_parts(moments: Moments, cost: TransferCost, lack: str) -> Iterator[tuple[str, int, int]]:
+def transfer_parts(times: Timestamps, cost: TransferCost, lack: str) -> Iterator[tuple[str, int, int]]:
     """(resource, begin, end) of what a transfer does from its arrival to its completion; they touch.
 
     `lack` is what it queued for: "channel" or "credit".
     """
-    set_up = moments.grant + cost.s
+    set_up = times.grant + cost.s
     data = "memory port: data" if cost.c == cost.m else f"{cost.d} channel: data"
-    yield f"{cost.d} {lack}: queue", moments.arrival, moments.grant
-    yield f"{cost.d} channel: set-up", moments.grant, set_up
-    yield "memory port: queue", set_up, moments.start
-    yield data, moments.start, moments.end
-    yield f"{cost.d} latency", moments.end, moments.done
+    yield f"{cost.d} {lack}: queue", times.arrival, times.grant
+    yield f"{cost.d} channel: set-up", times.grant, set_up
+    yield "memory port: queue", set_up, times.start
+    yield data, times.start, times.end
+    yield f"{cost.d} latency", times.end, times.done
 
 
 def clipped(parts: Iterable[tuple[str, int, int]], low: int, high: int) -> Iterator[tuple[str, int, int]]:
@@ -49,14 +49,14 @@ def clipped(parts: Iterable[tuple[str, int, int]], low: int, high: int) -> Itera
 
 @attrs.frozen(eq=False)
 class Credits:
-    """When transfers of a pool took and gave back a credit, to tell a lack of credits from a lack of channels."""
+    """When transfers of a pool took and gave back a credit, to distinguish a lack of credits from one of channels."""
 
     limit: int
     taken: Sequence[int]
     given: Sequence[int]
 
     @classmethod
-    def of(cls, limit: int, transfers: Sequence[Moments]) -> "Credits":
+    def of(cls, limit: int, transfers: Sequence[Timestamps]) -> "Credits":
         """Those of all transfers of a job in that pool."""
         return cls(limit, sorted(one.grant for one in transfers), sorted(one.done for one in transfers))
 
@@ -73,7 +73,7 @@ class RecentCredits:
     limit: int
     _held: deque[tuple[int, int]] = attrs.field(factory=deque, init=False)
 
-    def learn(self, transfer: Moments) -> None:
+    def learn(self, transfer: Timestamps) -> None:
         """A transfer has landed."""
         self._held.append((transfer.grant, transfer.done))
 

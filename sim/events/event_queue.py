@@ -10,7 +10,7 @@ total: what was posted first comes first, and events are never compared.
 
 ## What we do with it, and why
 
-SimPy's own way makes an Event for every moment and resumes a generator at each; a transfer has several moments, and a
+SimPy's own way makes an Event for every timestamp and resumes a generator at each; a transfer has several, and a
 launch up to millions of transfers. Hence these departures, all of them here:
 
 - Places. Inside a tick there are four, in order: the data effects and completions of transfers (SimPy's URGENT), then

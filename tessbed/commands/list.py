@@ -39,7 +39,7 @@ def _lines(scenarios: "dict[str, Scenario]") -> list[str]:
 
 
 def _devices() -> list[dict[str, str]]:
-    """The presets that ship, and those of packages; what is wrong with one of a package stands in its place."""
+    """The presets that ship, and those of packages; what is wrong with one of a package is in its place."""
     from tessbed.scenarios.format.presets.preset_packages import package_presets
     from tessbed.sim.spec.device_spec import preset_names
 

@@ -1,4 +1,4 @@
-"""Device argument: what may stand for a device: a preset, a preset file, a table of fields, a DeviceSpec."""
+"""Device argument: what may be given for a device: a preset, a preset file, a table of fields, a DeviceSpec."""
 
 import os
 from collections.abc import Mapping

@@ -44,7 +44,7 @@ class Ev74:
 
     `engine` is "simpy" (events, every byte), "exact" (the same ticks by a recurrence, in a small part of the time; no
     byte moves, so the result is None), or "verify" (both, compared). `trace` keeps every DMA transfer. With
-    `check=False` the oracle does not compare the bytes. `seed` only moves data inside the moments that the device's
+    `check=False` the oracle does not compare the bytes. `seed` only moves data inside the intervals that the device's
     `data_movement` leaves open; no tick depends on it.
 
     Raises SpecError for a device or an argument that can not be, ScenarioError for errors inside a preset file, each

@@ -261,7 +261,7 @@ def test_verify_of_a_scenario_encodes_its_jobs(tessbed: Tessbed, tiny: Path) -> 
 
 
 def test_census_as_a_table(tessbed: Tessbed, tiny: Path) -> None:
-    """The census of a tiny scenario explains every bit, a row for each field."""
+    """Bit-flip coverage of a tiny scenario explains every bit, a row for each field."""
     said = tessbed("verify", tiny, "--census")
     lines = said.out.splitlines()
     assert (said.code, said.err) == (0, "")

@@ -133,7 +133,7 @@ def test_validate_many(tessbed: Tessbed, file: Path) -> None:
 
 
 def test_output_folder(tessbed: Tessbed, file: Path) -> None:
-    """-o writes the folder and says so on stderr, unless told to be quiet."""
+    """-o writes the folder and says so on stderr, unless asked to be quiet."""
     folder = file.parent / "runs" / "one"
     said = tessbed("run", file, "-o", folder)
     assert (said.code, said.err) == (0, f"wrote {folder}\n")

@@ -1,1 +1,1 @@
-"""The Python interface: one device over many calls, scenarios, and what wrong arguments are told."""
+"""The Python interface: one device over many calls, scenarios, and the errors of wrong arguments."""

@@ -42,7 +42,7 @@ OUTCOMES = {
 
 @pytest.mark.parametrize("word", OUTCOMES)
 def test_the_outcome_of_a_mutant(tmp_path: Path, word: str) -> None:
-    """A sandbox says what came of a mutant and what caught it, and leaves no mutant behind."""
+    """A sandbox reports the outcome of a mutant and what caught it, and leaves no mutant behind."""
     claim, mutant, detail = OUTCOMES[word]
     tree = tmp_path / "tree"
     tree.mkdir()

@@ -212,7 +212,7 @@ def test_without_the_oracle(lacking: Toy) -> None:
 
 
 def test_without_the_row() -> None:
-    """Every door refuses what is in no row: names, plans, packets, prepared plans, compositions, scenarios."""
+    """Every entry refuses what is in no row: names, plans, packets, prepared plans, compositions, scenarios."""
     toy = TOYS["invert"]
     with toy.installed():
         made, encoder, executor = plan(), ev74.invert, a65.invert

@@ -2,7 +2,7 @@
 
 It submits in random sizes, offsets and cache policies, closes buffers early, makes jobs depend on each other, puts
 outputs side by side in one buffer, cancels, asks for what must be refused, and dies. Every output that is reported
-done is compared with the oracle's bytes at the moment when the job is final.
+done is compared with the oracle's bytes at the tick at which the job is final.
 """
 
 from collections.abc import Iterator

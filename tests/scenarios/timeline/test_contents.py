@@ -127,7 +127,7 @@ def test_a_hang_shows_who_waits_up_to_the_reset(tmp_path) -> None:
 
 @pytest.mark.parametrize("fault", ["dma_error", "worker_died"])
 def test_a_fault_of_a_transfer_is_marked(fault, tmp_path) -> None:
-    """The moment at which a fault takes effect is in the timeline, with its text; the job ends as faulted."""
+    """The tick at which a fault takes effect is in the timeline, with its text; the job ends as faulted."""
     scenario = compose(parse_toml(SMALL, "f"), Path())
     job = attrs.evolve(scenario.jobs[0], faults=(Fault(fault, worker=0, transfer=1),), expected_fault=fault)
     ran, shown = traced(attrs.evolve(scenario, jobs=(job,)), tmp_path / "run.pftrace")
@@ -179,13 +179,13 @@ def test_a_body_can_say_what_it_does(tmp_path) -> None:
         yield from ctx.wait_drains()
 
     shown = firmware(tmp_path / "t.pftrace", body, changes={"workers": 1})
-    told = [
+    reported = [
         (one.name, one.args.get("source"), one.args.get("row")) for one in shown.on("core 0 bands") if one.depth < 2
     ]
-    assert ("issue", "copy.py:12", 3) in told
-    assert ("wait gather", "copy.py:12", 3) in told
-    assert ("compute", "copy.py:14", None) in told
-    assert [one for one in told if one[0] == "wait end"] == [("wait end", None, None)]
+    assert ("issue", "copy.py:12", 3) in reported
+    assert ("wait gather", "copy.py:12", 3) in reported
+    assert ("compute", "copy.py:14", None) in reported
+    assert [one for one in reported if one[0] == "wait end"] == [("wait end", None, None)]
 
 
 def test_a_slot_that_is_used_twice_gets_a_second_lane(tmp_path) -> None:

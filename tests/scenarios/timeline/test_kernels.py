@@ -26,13 +26,13 @@ def test_slices_of_a_kernel_sum_to_its_workers_ticks(workers, tmp_path) -> None:
     assert job.device_ticks == plain.device_ticks
     assert (alone == IMAGE).all()
     for core in range(min(cores, workers)):
-        told: Counter[str] = Counter()
+        reported: Counter[str] = Counter()
         for one in shown.on(f"core {core} bands"):
             if one.name in ("issue", "compute") or one.name.startswith("wait "):
-                told[one.name.removeprefix("wait ")] += one.ticks
+                reported[one.name.removeprefix("wait ")] += one.ticks
                 assert one.args.get("source", "copy.py:").startswith("copy.py:")
         busy = [one for one in shown.on(f"core {core} workers") if one.name.startswith("worker ")]
-        assert sum(told.values()) == sum(one.ticks for one in busy)
+        assert sum(reported.values()) == sum(one.ticks for one in busy)
     lines = {one.args.get("source") for core in range(cores) for one in shown.on(f"core {core} bands")}
     assert "copy.py:9" in lines
 

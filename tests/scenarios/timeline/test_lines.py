@@ -29,7 +29,7 @@ def test_lines_are_the_slices(both) -> None:
     """Each slice and instant is a line with its lane, depth, ticks, arguments and flows; each sample is one, too."""
     lines, shown = both
     assert lines[0] == {"type": "timeline", "schema_version": 1, "unit": "tick", "zero": "start of the run"}
-    told = Counter(
+    reported = Counter(
         (o["lane"], o["name"], o["begin"], o.get("end", o["begin"]), o["depth"], str(sorted(o.get("args", {}).items())),
          str(o.get("leads", [])), str(o.get("arrives", [])))
         for o in lines if o["type"] in ("span", "instant")
@@ -38,7 +38,7 @@ def test_lines_are_the_slices(both) -> None:
         (o.track, o.name, o.begin, o.end, o.depth, str(sorted(o.args.items())), str([*o.starts]), str([*o.ends]))
         for o in shown.slices
     )
-    assert told == seen
+    assert reported == seen
     samples = Counter((o["counter"], o["tick"], o["value"]) for o in lines if o["type"] == "sample")
     assert samples == Counter((name, *sample) for name, found in shown.counters.items() for sample in found)
     lanes = {o["lane"]: tuple(o["groups"]) for o in lines if o["type"] == "lane"}
@@ -59,10 +59,10 @@ def test_a_profile_adds_up_every_core() -> None:
             {name if name in ("issue", "compute") else f"wait {name}": n for name, n in worker.stalls.items()}
         )
     for table in (document["cores"], document["tiles"]):
-        told: Counter[str] = Counter()
+        reported: Counter[str] = Counter()
         for steps in table.values():
-            told.update(steps)
-        assert +told == +counted
+            reported.update(steps)
+        assert +reported == +counted
     waits = sum(wait["ticks"] for wait in document["waits"])
     assert waits == sum(ticks for name, ticks in counted.items() if name.startswith("wait"))
     lengths = [band["ticks"] for band in document["top_bands"]]

@@ -83,7 +83,7 @@ def value_at(changes, tick) -> int:
 
 
 def test_both_save_files_show_signals_that_exist(both) -> None:
-    """Every signal that GTKWave and Surfer are told to show is in the VCD, and every one of it is shown."""
+    """Every signal that GTKWave and Surfer are asked to show is in the VCD, and every one of it is shown."""
     waves, _, folder = both
     there = {var.full_name for var in waves.all_vars()}
     surfer = [line.split() for line in (folder / "run.sucl").read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""Preset files: a device of one's own is named by its file, and every error of it stands at its place."""
+"""Preset files: a device of one's own is named by its file, and every error of it has its location."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def scenario(tmp_path: Path) -> Path:
 
 
 def test_a_preset_file_is_relative_to_the_scenario(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file's fields lie over its own preset, the scenario's over the file's; where one stands does not matter."""
+    """The file's fields lie over its own preset, the scenario's over the file's; where one is does not matter."""
     monkeypatch.chdir("/")
     spec = load(str(scenario)).device
     assert spec == override(load_preset("ev74-axi"), {"cores": 2, "workers": 2, "dma": {"outstanding": 8}, "slots": 3})

@@ -50,7 +50,7 @@ def test_a_hazard_is_found_at_its_lines(name: str, kind: str, marks: list[str]) 
 
 
 def test_a_late_bound_closure_shows_with_one_movement_alone() -> None:
-    """The bytes depend on the moment of the computation, and so does what is found."""
+    """The bytes depend on the time of the computation, and so does what is found."""
     found = checked("late_bound")
     moved = {case.spec.data_movement for case, fine in found.cases if not fine}
     assert moved == {"at_completion"}

@@ -86,7 +86,8 @@ class Execution:
     def _run_here(self, node: Node, kernel: a65.PreparedExecution) -> None:
         """The node on the CPU, once the jobs of this graph that are in its way have ended well."""
         for job in self._in_the_way(node):
-            self.runtime.wait(job)
+            self.runtime.settle(job)
+        self._check_ended()
         check_alone(node.name, self._touched(node))
         source = self.views[node.source].view(0, node.plan.input.required_bytes)
         target = self.views[node.target].view(0, node.plan.output.required_bytes)

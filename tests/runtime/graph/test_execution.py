@@ -197,6 +197,22 @@ def test_a_failure_seen_while_the_queue_is_full_stops_the_run() -> None:
     assert runtime.scheduler.live == {}
 
 
+@pytest.mark.parametrize("backend", ["ev74", "a65"])
+def test_the_error_is_that_of_the_node_that_failed(backend: str) -> None:
+    """Not that of a node behind it, which is cancelled, whether the host waits for that one or not."""
+    runtime = faulty(Fault("dma_error"))
+    names, kinds = ["x", "t", "u", "y"], ["ev74", "ev74", backend]
+    plans = [packs(), unpacks(), packs()]
+    nodes = [Node(f"n{i}", plans[i], kinds[i], names[i], names[i + 1]) for i in range(3)]
+    source = runtime.allocate(words().nbytes)
+    source.host[:] = words().view(np.uint8)
+    target = runtime.allocate(packs().output.required_bytes, prefill=UNTOUCHED)
+    with pytest.raises(JobFault, match="'n0'"):
+        register(Graph("g", nodes), runtime).execute({"x": source}, {"y": target})
+    assert (target.host == UNTOUCHED).all()
+    assert runtime.scheduler.live == {}
+
+
 def test_a_runtime_that_does_not_reset_keeps_a_job_that_hangs() -> None:
     """Without a timeout too: what waits is cancelled, the device keeps its job until the caller resets it."""
     case = fan(faulty(Fault("stall"), auto_reset=False), ["ev74"] * 3)

@@ -59,9 +59,9 @@ def fan(runtime: Runtime, backends: Sequence[str]) -> Case:
     return Case(runtime, register(Graph("fan", nodes), runtime), source, targets)
 
 
-def faulty(*faults: Fault, number: int = 0, **options: bool) -> Runtime:
+def faulty(*faults: Fault, number: int = 0, auto_reset: bool = True) -> Runtime:
     device = Device(small_spec(), FirmwareImage.full(), faults=by_number({number: faults}), env=Environment())
-    return Runtime(device, **options)
+    return Runtime(device, auto_reset=auto_reset)
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 200])

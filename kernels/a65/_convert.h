@@ -209,6 +209,62 @@ static ALWAYS_INLINE void dequantize_few(u8 *to, const u8 *from, const Quantizat
     dequantize_codes(to, load8(from), q, 2);
 }
 
+#elif defined(TESSBED_NEON)
+
+/* Each rounding mode is an instruction of its own; they make the nearest 32-bit integer of a product beyond those, and zero
+   of a NaN. Codes saturate where the zero point is added and where they become narrower. */
+#define BLOCK_SCALARS 16
+static ALWAYS_INLINE uint16x4_t narrow4(const u8 *from) {
+    const uint32x4_t bits = vreinterpretq_u32_u8(load(from));
+    const uint32x4_t odd = vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1));
+    const uint32x4_t sum = vaddq_u32(bits, vaddq_u32(odd, vdupq_n_u32(0x7FFF)));
+    const uint32x4_t magnitude = vandq_u32(bits, vdupq_n_u32(0x7FFFFFFF));
+    const uint32x4_t is_nan = vcgtq_u32(magnitude, vdupq_n_u32(0x7F800000));
+    return vshrn_n_u32(vbslq_u32(is_nan, vorrq_u32(bits, vdupq_n_u32(0x00400000)), sum), 16);
+}
+static ALWAYS_INLINE void narrow_few(u8 *to, const u8 *from, int unused) {
+    (void)unused;
+    store(to, vreinterpretq_u8_u16(vcombine_u16(narrow4(from), narrow4(from + 16))));
+}
+static ALWAYS_INLINE void narrow_block(u8 *to, const u8 *from, int unused) {
+    narrow_few(to, from, unused);
+    narrow_few(to + 16, from + 32, unused);
+}
+static ALWAYS_INLINE int16x4_t quantize4(const u8 *from, const Quantization *q, int rounding) {
+    const float32x4_t y = vmulq_n_f32(vreinterpretq_f32_u8(load(from)), q->scale);
+    int32x4_t whole;
+    switch (rounding) {
+        case NEAREST_EVEN: whole = vcvtnq_s32_f32(y); break;
+        case UP: whole = vcvtpq_s32_f32(y); break;
+        case DOWN: whole = vcvtmq_s32_f32(y); break;
+        default: whole = vcvtq_s32_f32(y);
+    }
+    return vqmovn_s32(vqaddq_s32(whole, vdupq_n_s32(q->zero_point)));
+}
+static ALWAYS_INLINE int8x8_t quantize8(const u8 *from, const Quantization *q, int rounding) {
+    return vqmovn_s16(vcombine_s16(quantize4(from, q, rounding), quantize4(from + 16, q, rounding)));
+}
+static ALWAYS_INLINE void quantize_few(u8 *to, const u8 *from, const Quantization *q, int rounding) {
+    vst1_s8((int8_t *)to, quantize8(from, q, rounding));
+}
+static ALWAYS_INLINE void quantize_block(u8 *to, const u8 *from, const Quantization *q, int rounding) {
+    vst1q_s8((int8_t *)to, vcombine_s8(quantize8(from, q, rounding), quantize8(from + 32, q, rounding)));
+}
+static ALWAYS_INLINE void dequantize8(u8 *to, int8x8_t codes, const Quantization *q) {
+    const int16x8_t exact = vsubq_s16(vmovl_s8(codes), vdupq_n_s16((int16_t)q->zero_point));
+    const int32x4_t fours[2] = {vmovl_s16(vget_low_s16(exact)), vmovl_s16(vget_high_s16(exact))};
+    for (int k = 0; k < 2; k++)
+        store(to + 16 * k, vreinterpretq_u8_f32(vdivq_f32(vcvtq_f32_s32(fours[k]), vdupq_n_f32(q->scale))));
+}
+static ALWAYS_INLINE void dequantize_few(u8 *to, const u8 *from, const Quantization *q, int unused) {
+    (void)unused;
+    dequantize8(to, vld1_s8((const int8_t *)from), q);
+}
+static ALWAYS_INLINE void dequantize_block(u8 *to, const u8 *from, const Quantization *q, int unused) {
+    dequantize_few(to, from, q, unused);
+    dequantize_few(to + 32, from + 8, q, unused);
+}
+
 #else
 
 #define BLOCK_SCALARS FEW

@@ -58,6 +58,7 @@ static inline vec odd(vec a, vec b) { return _mm_packus_epi16(_mm_srli_epi16(a, 
 
 #elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(TESSBED_PLAIN)
 
+#define TESSBED_NEON
 #include <arm_neon.h>
 #define VEC_NAME "neon"
 typedef uint8x16_t vec;

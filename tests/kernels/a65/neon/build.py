@@ -8,7 +8,7 @@ SOURCES = Path(__file__).parents[4] / "kernels" / "a65"
 HERE = Path(__file__).parent
 TARGET = "aarch64-linux-musl"
 CPU = "cortex_a65"
-FLAGS = ("-O2", "-ffp-contract=off", "-ffreestanding", "-fno-sanitize=all", "-g0", "-Wall", "-Wextra", "-Werror")
+FLAGS = ("-O2", "-ffp-contract=off", "-fno-sanitize=all", "-g0", "-Wall", "-Wextra", "-Werror")
 
 
 def zig(*arguments: str) -> str:

@@ -5,7 +5,7 @@ from struct import Struct
 INFINITY = 0x7F800000
 _SIGNIFICAND_BITS = 24
 _LOWEST_EXPONENT = -149
-_DOUBLE, _DOUBLE_BITS = Struct("<d"), Struct("<q")
+_SINGLE, _DOUBLE, _DOUBLE_BITS = Struct("<f"), Struct("<d"), Struct("<q")
 _FRACTION_BITS = 52
 _DOUBLE_INFINITY = 0x7FF << _FRACTION_BITS
 
@@ -31,6 +31,12 @@ def word_of(number: float) -> int:
     if units < 1 << (_SIGNIFICAND_BITS - 1):
         return units
     return min(((exponent + 150) << 23) + units - (1 << 23), INFINITY)
+
+
+def text_of(bits: int) -> str:
+    """The fewest decimal digits that name a positive finite number among all of binary32."""
+    (number,) = _SINGLE.unpack(bits.to_bytes(4, "little"))
+    return next(text for digits in range(1, 10) if word_of(float(text := f"{number:.{digits}g}")) == bits)
 
 
 def _ratio(bits: int) -> tuple[int, int]:

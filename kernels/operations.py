@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from functools import cache
+from typing import Any
 
 import attrs
 
@@ -67,6 +68,16 @@ class Parameter:
     choices: tuple[str, ...] = ()
     real: bool = False
     group: str = ""
+
+    def value_in(self, values: Mapping[str, Any]) -> Any:
+        """What keys say of it, those of its group in a table of its own; None where they say nothing."""
+        return ((values.get(self.group) or {}) if self.group else values).get(self.name)
+
+    def words(self, word: int) -> str:
+        """The value that `word` stands for, as a person reads it."""
+        if self.real:
+            return binary32.text_of(word)
+        return self.choices[word] if self.choices else str(word - 256 if word > 127 and self.low < 0 else word)
 
     def stands_for(self, word: int) -> bool:
         """Whether `word`, as the packet field holds it, stands for a value: the bits of a positive finite binary32

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tessbed.kernels import Plan, Strided
+from tessbed.kernels import DType, Plan, Strided, binary32
+from tessbed.scenarios.format.diagnostics import alternatives
 from tessbed.scenarios.model import Geometry, InputSource, ScenarioJob
 
 if TYPE_CHECKING:
@@ -22,12 +23,14 @@ EVERYTHING = frozenset(["op", "dtype", "shape", "span"])
 
 
 def errors(source: InputSource, plan: Plan | None, known: frozenset[str] = EVERYTHING) -> list[str]:
-    """What is wrong with the input file, in words. Reads no more of it than its header.
+    """What is wrong with the input's pattern or file, in words. Reads no more of a file than its header.
 
     Of a job with errors of its own only what is `known` of the plan is compared: op, dtype, shape, span.
     """
     if source.path is None:
-        return []
+        if plan is None or source.pattern not in NUMBERS or not known >= {"op", "dtype"}:
+            return []
+        return _number_errors(source.pattern, plan.linear_dtype if plan.packs else plan.tiled_dtype)
     check = FILES.get(source.path.suffix.lower())
     if check is None:
         return [f'got "{source.written}", wanted a file that ends in .bin (raw bytes) or .npy (the logical tensor)']
@@ -38,6 +41,14 @@ def errors(source: InputSource, plan: Plan | None, known: frozenset[str] = EVERY
         return list(check(source.path, plan, known)) if plan is not None else []
     except OSError as error:
         return [f'got "{source.written}", which can not be read: {error.strerror}']
+
+
+def _number_errors(pattern: str, dtype: DType) -> list[str]:
+    """What is wrong with a pattern of numbers, in words."""
+    if dtype is DType.FP32:
+        return []
+    bytewise = alternatives([name for name in PATTERNS if name not in NUMBERS])
+    return [f'got "{pattern}" for {dtype.value}, wanted {bytewise}: its numbers are fp32']
 
 
 def _bin_errors(path: Path, plan: Plan, known: frozenset[str]) -> Iterator[str]:
@@ -150,13 +161,39 @@ def fill(out: "NDArray[np.uint8]", job: ScenarioJob, seed: int, advance: Advance
 
 def _golden(out: "NDArray[np.uint8]", seed: int, index: int) -> Iterator[int]:
     """Byte k is ((k * 2654435761) mod 2**32) >> 24: the pattern of the golden cases."""
-    import numpy as np
-
-    steps = np.arange(min(CHUNK_BYTES, len(out)), dtype=np.uint32) * np.uint32(GOLDEN_FACTOR)
     for start in range(0, len(out), CHUNK_BYTES):
         part = out[start : start + CHUNK_BYTES]
-        offset = np.uint32(start * GOLDEN_FACTOR % 2**32)
-        part[:] = (steps[: len(part)] + offset) >> np.uint32(24)
+        part[:] = _golden_bytes(start, len(part))
+        yield len(part)
+
+
+def _golden_bytes(start: int, count: int) -> "NDArray[np.uint32]":
+    """The golden bytes from number `start` on, each in a word of its own."""
+    import numpy as np
+
+    steps = np.arange(count, dtype=np.uint32) * np.uint32(GOLDEN_FACTOR)
+    return (steps + np.uint32(start * GOLDEN_FACTOR % 2**32)) >> np.uint32(24)
+
+
+def _image(out: "NDArray[np.uint8]", seed: int, index: int) -> Iterator[int]:
+    """FP32 number k is golden byte k / 255, to the nearest: a picture as models read it, from 0 to 1."""
+    import numpy as np
+
+    levels = np.array([binary32.word_of(level / 255) for level in range(256)], "<u4")
+    for start in range(0, len(out), CHUNK_BYTES):
+        part = out[start : start + CHUNK_BYTES]
+        part.view("<u4")[:] = levels[_golden_bytes(start // 4, len(part) // 4)]
+        yield len(part)
+
+
+def _activations(out: "NDArray[np.uint8]", seed: int, index: int) -> Iterator[int]:
+    """FP32 number k is (the sum of the golden bytes 4k to 4k + 3, less 510) / 64: around 0, from -8 to 8."""
+    import numpy as np
+
+    for start in range(0, len(out), CHUNK_BYTES):
+        part = out[start : start + CHUNK_BYTES]
+        sums = _golden_bytes(start, len(part)).reshape(-1, 4).sum(axis=1, dtype=np.int64)
+        part.view("<f4")[:] = (sums - 510) / 64
         yield len(part)
 
 
@@ -185,7 +222,9 @@ def _random(out: "NDArray[np.uint8]", seed: int, index: int) -> Iterator[int]:
         yield len(part)
 
 
-PATTERNS = {"golden": _golden, "random": _random, "ramp": _ramp}
+PATTERNS = {"golden": _golden, "random": _random, "ramp": _ramp, "image": _image, "activations": _activations}
+NUMBERS = ("image", "activations")
+"""Those of numbers, for FP32 inputs alone; the others are of bytes, whatever they stand for."""
 
 
 def _read_exactly(path: Path, out: "NDArray[np.uint8]") -> None:

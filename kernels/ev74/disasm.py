@@ -77,7 +77,7 @@ def _trailing(rest: bytes) -> Iterator[str]:
 
 
 def _geometry(values: Mapping[str, int]) -> Iterator[str]:
-    """The job in words: one line for each port, one for each axis that has more than one element."""
+    """The job in words: a line for each port, one for parameters, one for each axis of more than one element."""
     tiled = tiled_port(values)
     kinds = {
         tiled: f"{DTYPES[values['tiled_dtype']]} in {TILE_FORMATS[values['tile_format']]} tiles",
@@ -87,12 +87,24 @@ def _geometry(values: Mapping[str, int]) -> Iterator[str]:
     for index, port in enumerate(PORTS):
         span, alignment = values[f"reloc{index}_required_bytes"], values[f"reloc{index}_alignment"]
         yield f"  {port:8} {kinds[index]}: {span:,} bytes, address a multiple of {alignment}"
+    if parameters := ", ".join(_parameters(values)):
+        yield f"  values   {parameters}"
     for axis in range(values["outer_rank"]):
         yield f"  outer{axis}   {_steps(values, f'outer{axis}')}"
     for axis in AXES:
         extent, tile = values[f"{axis}_extent"], values[f"{axis}_tile"]
         if extent > 1:
             yield f"  {axis.upper():8} {_steps(values, axis)}; {_tiles(extent, tile)}"
+
+
+def _parameters(values: Mapping[str, int]) -> Iterator[str]:
+    """The parameters of the operation; padding where a tile has any."""
+    padded = (DTYPES[values["tiled_dtype"]], TILE_FORMATS[values["tile_format"]]) == ("int8", "pad16")
+    for parameter in operation_of(values).parameters:
+        if parameter.field != "channel_fill":
+            yield f"{parameter.name.replace('_', ' ')} {parameter.words(values[parameter.field])}"
+        elif padded:
+            yield f"padded channels {parameter.words(values[parameter.field])}"
 
 
 def _steps(values: Mapping[str, int], name: str) -> str:

@@ -77,7 +77,7 @@ def job_of(
     source = _input_source(values.get("input") or {}, folder)
     if to_run:
         for text in inputs.errors(source, plan, known):
-            reader.report_error((*path, "input", "file"), text)
+            reader.report_error((*path, "input", "file" if source.path else "pattern"), text)
     if "ev74" in backends:
         empty = plan is not None and "shape" in known and plan.empty
         launched = min(workers or most, most) if reader.sound(("device", "workers")) else workers
@@ -235,7 +235,7 @@ def _fitting_the_op(reader: Reader, path: KeyPath, values: dict[str, Any]) -> No
         _error_at_key(reader, (*path, "to"), text)
     own = [parameter.name for parameter in op.parameters]
     for parameter in _parameters():
-        value = _value(parameter, values)
+        value = parameter.value_in(values)
         if value is not None and parameter.name not in own:
             does = f"only {names_where(lambda row, p=parameter: p in row.parameters)} {parameter.does}"
             where = (parameter.group, parameter.name) if parameter.group else (parameter.name,)
@@ -246,11 +246,6 @@ def _parameters() -> list[Parameter]:
     """Every parameter of the table, once."""
     found = {parameter.name: parameter for row in OPERATIONS.values() for parameter in row.parameters}
     return list(found.values())
-
-
-def _value(parameter: Parameter, values: dict[str, Any]) -> Any:
-    """What a job says of a parameter, None where it says nothing."""
-    return ((values.get(parameter.group) or {}) if parameter.group else values).get(parameter.name)
 
 
 def _error_at_key(reader: Reader, path: KeyPath, text: str) -> None:
@@ -293,7 +288,7 @@ def _geometry(reader: Reader, path: KeyPath, values: dict[str, Any]) -> Geometry
         parameters=tuple(
             (parameter.name, value)
             for parameter in op.parameters
-            if parameter.name != FILL and (value := _value(parameter, values)) is not None
+            if parameter.name != FILL and (value := parameter.value_in(values)) is not None
         ),
     )
     fill = values.get(FILL)

@@ -17,7 +17,7 @@ from tessbed.sim.fault_injection import FAULT_KINDS
 
 BACKENDS = ("a65", "ev74", "both")
 CHANNELS = ("compact", "pad16")
-PATTERNS = ("golden", "random", "ramp")
+PATTERNS = ("golden", "random", "ramp", "image", "activations")
 ENDINGS = (*(name for name in STATUS if name != "ok"), "lost", "hang")
 MAX_SEED = 2**64 - 1
 

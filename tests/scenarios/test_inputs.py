@@ -2,6 +2,7 @@
 
 import io
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.inputs import fill
 from tessbed.scenarios.model import ScenarioJob
 from tests.golden.catalogue import pattern_bytes
+from tests.oracle import golden_bytes
 
 LENGTHS = (1, 7, 8, 255, 1000, (1 << 20) + 9, (3 << 20) + 1)
 
@@ -49,6 +51,31 @@ def test_patterns(pattern: str, length: int) -> None:
     """A pattern is a rule on the byte's position; chunks of the fill do not show."""
     job = job_of(Path(), "tess", "int8", [length], "", f'{{ pattern = "{pattern}" }}')
     assert filled(job, seed=5) == pattern_bytes(pattern, length, 5, 0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 255, (1 << 18) + 3, (3 << 18) + 1])
+def test_patterns_of_numbers(count: int) -> None:
+    """A picture and activations are FP32 numbers by their rules, gaps of the span included."""
+    golden = golden_bytes(4 * count)
+    quantization = "quantization = { scale = 255, zero_point = -128 }"
+    got = []
+    for name in ("image", "activations"):
+        job = job_of(Path(), "quanttess", "fp32", [count], quantization, f'{{ pattern = "{name}" }}')
+        got.append(np.frombuffer(filled(job), "<f4"))
+    step = max(1, count // 1000)
+    for k in (*range(0, count, step), count - 1):
+        exact, found = Fraction(golden[k], 255), Fraction(float(got[0][k]))
+        neighbours = (np.nextafter(got[0][k], np.float32(side)) for side in (-1, 2))
+        assert all(abs(found - exact) <= abs(Fraction(float(other)) - exact) for other in neighbours)
+        assert Fraction(float(got[1][k])) == Fraction(sum(golden[4 * k : 4 * k + 4]) - 510, 64)
+
+
+def test_patterns_of_numbers_need_numbers() -> None:
+    """They are refused for inputs of other scalar types."""
+    with pytest.raises(
+        ScenarioError, match=r'pattern: got "image" for int8, wanted golden, random or ramp: its numbers are fp32'
+    ):
+        job_of(Path(), "tess", "int8", [8], "", '{ pattern = "image" }')
 
 
 def test_random_depends_on_seed_only() -> None:

@@ -4,6 +4,7 @@ A step that must be refused says so, with the code of the refusal; any other err
 whole list of steps, with their keys.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -18,6 +19,7 @@ from tessbed.kernels import (
     Strided,
     TensorSpec,
 )
+from tessbed.kernels.operations import OPERATIONS, names_where
 from tessbed.runtime.memory.coherency import Policy
 from tessbed.scenarios.format.diagnostics import KeyPath, ScenarioError, alternatives, nearest
 from tessbed.scenarios.format.loader import DEFAULT_PRESET, firmware_choice
@@ -36,6 +38,7 @@ from tessbed.scenarios.format.schema_keys import (
     listed,
     one_from,
     one_of,
+    parameter_keys,
 )
 from tessbed.scenarios.format.toml_source import Source, parse_toml
 from tessbed.scenarios.model import FirmwareChoice
@@ -61,6 +64,7 @@ OPERATION = (
     Key("reads", "the tensor that it takes the source for", TEXT, required=True),
     Key("target", "the view that it writes", TEXT, required=True),
     Key("writes", "the tensor that it makes", TEXT, required=True),
+    *parameter_keys(OPERATIONS.values()),
 )
 NODE = (
     Key("name", "name of the node", TEXT, required=True),
@@ -157,6 +161,8 @@ def compose_failure_case(source: Source) -> FailureCase:
     tensors = {tensor["name"]: _spec(tensor) for tensor in values.get("tensors", ()) if len(tensor) == len(TENSOR)}
     for index, step in enumerate(steps):
         _check_tensors(reader, ("steps", index), step, tensors)
+        for keys, operation in _operations(step):
+            _check_parameters(reader, ("steps", index, *keys), operation)
     if reader.problems:
         raise ScenarioError(reader.problems)
     firmware = firmware_choice(reader, values["firmware"] or {})
@@ -191,6 +197,27 @@ def _check_tensors(reader: Reader, path: KeyPath, step: FailureStep, tensors: di
         for name in [value] if isinstance(value, str) else value:
             if name not in tensors:
                 reader.report_error((*path, key), f"got {name!r}, wanted the name of a tensor{nearest(name, tensors)}")
+
+
+def _operations(step: FailureStep) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
+    """The operations of a step, and where they are in it."""
+    if "op" in step.values:
+        yield (), step.values
+    for index, node in enumerate(step.values.get("nodes", ())):
+        yield ("nodes", index), node
+
+
+def _check_parameters(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
+    """Report parameters that the operation does not have."""
+    for row in OPERATIONS.values():
+        for parameter in row.parameters:
+            where = (parameter.group, parameter.name) if parameter.group else (parameter.name,)
+            if parameter in OPERATIONS[values["op"]].parameters or (*path, *where) in reader.invalid:
+                continue
+            if (value := parameter.value_in(values)) is not None:
+                does = names_where(lambda other, p=parameter: p in other.parameters)
+                text = f"got {value} on {values['op']}, wanted no such key: only {does} {parameter.does}"
+                reader.report_error((*path, *where), text)
 
 
 def _spec(values: dict[str, Any]) -> TensorSpec:

@@ -33,15 +33,16 @@ from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.judgement import oracle_case
-from tessbed.scenarios.model import Geometry
 from tessbed.scenarios.oracle.comparison import expected_output
 from tessbed.scenarios.timeline.timeline import Timeline
 from tessbed.scenarios.verification.failure_cases.case_format import FailureCase, FailureStep
 from tessbed.scenarios.verification.failure_cases.tensors import (
     PATTERNS,
+    Parameters,
     geometry_of,
     logical_bytes,
     physical_bytes,
+    step_parameters,
 )
 from tessbed.sim.spec.device_spec import load_preset
 
@@ -85,10 +86,11 @@ class StepReport:
 
 @attrs.define
 class SubmittedJob:
-    """A job and what was asked for: the operation, its tensors and views, and the bytes that its source held."""
+    """A job and what was asked for: operation, parameters, tensors and views, and the bytes that its source held."""
 
     job: Job
     op: Operation
+    parameters: Parameters
     writes: str
     target: View
     source_holds: str | None
@@ -197,14 +199,14 @@ class CaseRunner:
         return f"{changed:,} of {words.size:,} words changed, {zeros:,} of them into zeros"
 
     def _submit(self, values: dict[str, Any]) -> str:
-        plan = self._geometry(values["op"], values["reads"], values["writes"]).admit()
+        plan, op = self._plan(values), Op(values["op"])
         source, target = self._view(values["source"]), self._view(values["target"])
         after = [self._asked(name).job for name in values["after"]]
         job = self.client.submit(plan, [source], [target], after=after, name=values["job"])
         storage = source.buffer.allocation.storage[source.offset : source.offset + source.length]
         held = self.holds.get(values["source"])
         self.jobs[values["job"]] = SubmittedJob(
-            job, Op(values["op"]), values["writes"], target, held, storage.tobytes()
+            job, op, step_parameters(op, values), values["writes"], target, held, storage.tobytes()
         )
         self.holds[values["target"]] = values["writes"]
         return "under way"
@@ -221,10 +223,10 @@ class CaseRunner:
             raise CheckFailed("wrong_bytes", "what the source holds is unknown")
         truth, wanted = self.case.tensors[asked.source_holds], self.case.tensors[asked.writes]
         if asked.op.packs:
-            case = oracle_case(geometry_of(asked.op, wanted, truth))
+            case = oracle_case(geometry_of(asked.op, wanted, truth, asked.parameters))
         else:
             linear = wanted if wanted.shape == truth.shape else TensorSpec(truth.shape, truth.dtype)
-            case = oracle_case(geometry_of(asked.op, truth, linear))
+            case = oracle_case(geometry_of(asked.op, truth, linear, asked.parameters))
         expected = expected_output(case, asked.source_bytes, PREFILL)
         got = asked.target.cpu.read()[: expected.size]
         wrong = np.flatnonzero(got != expected[: got.size])
@@ -280,13 +282,10 @@ class CaseRunner:
         return self.buffers[name]
 
     def _plan(self, values: dict[str, Any]) -> Plan:
-        return self._geometry(values["op"], values["reads"], values["writes"]).admit()
-
-    def _geometry(self, op: str, reads: str, writes: str) -> Geometry:
-        source, target = self.case.tensors[reads], self.case.tensors[writes]
-        row = Op(op)
+        source, target = self.case.tensors[values["reads"]], self.case.tensors[values["writes"]]
+        row = Op(values["op"])
         tiled, linear = (target, source) if row.packs else (source, target)
-        return geometry_of(row, tiled, linear)
+        return geometry_of(row, tiled, linear, step_parameters(row, values)).admit()
 
 
 ACTIONS: dict[str, Callable[[CaseRunner, dict[str, Any]], str]] = {
@@ -325,6 +324,9 @@ def _argument(key: str, value: Any) -> str:
         return f"of {len(value.splitlines())} lines"
     if isinstance(value, list):
         value = " + ".join(value)
+    if isinstance(value, dict):
+        inner = ", ".join(f"{name} {inner}" for name, inner in value.items() if inner is not None)
+        return f"{key} {inner}"
     return value if key in ("buffer", "view", "job", "op") else f"{key} {value}"
 
 

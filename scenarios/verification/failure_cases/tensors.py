@@ -1,6 +1,8 @@
 """The tensors of a failure case: the geometry that two of them make, their sizes, and the patterns that fill them."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import attrs
 import numpy as np
@@ -10,8 +12,16 @@ from tessbed.kernels.operations import TileFormat
 from tessbed.scenarios.model import Geometry
 from tessbed.scenarios.oracle.comparison import golden_bytes
 
+Parameters = tuple[tuple[str, Any], ...]
 
-def geometry_of(op: Operation, tiled: TensorSpec, linear: TensorSpec) -> Geometry:
+
+def step_parameters(op: Operation, values: Mapping[str, Any]) -> Parameters:
+    """The operation's parameters that the keys of a step say something of."""
+    given = ((parameter.name, parameter.value_in(values)) for parameter in op.parameters)
+    return tuple((name, value) for name, value in given if value is not None)
+
+
+def geometry_of(op: Operation, tiled: TensorSpec, linear: TensorSpec, parameters: Parameters = ()) -> Geometry:
     """What a job on these two asks of admission. Raises ContractError where the sides are not tiled and linear."""
     if not isinstance(tiled.layout, MlaTiled | MlaCBlocked):
         raise ContractError("layout_unsupported", "tiled", f"got {type(tiled.layout).__name__}, wanted tiles")
@@ -20,7 +30,7 @@ def geometry_of(op: Operation, tiled: TensorSpec, linear: TensorSpec) -> Geometr
         raise ContractError("layout_unsupported", "linear", f"got {type(layout).__name__}, wanted a linear tensor")
     source, target = (linear, tiled) if op.packs else (tiled, linear)
     to = target.dtype if op.chooses_output else None
-    return Geometry(op, source.dtype, tiled.shape, tiled.layout, layout, to)
+    return Geometry(op, source.dtype, tiled.shape, tiled.layout, layout, to, parameters=parameters)
 
 
 def _harmless(op: Operation) -> tuple[tuple[str, float], ...]:

@@ -1,11 +1,18 @@
 """Disassembly and difference: whatever the bytes, a person sees every field and the fault."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from tessbed.kernels.ev74.diff import packet_changes, packet_difference
 from tessbed.kernels.ev74.disasm import disassemble, spell
+from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, PACKET_BYTES, SECTIONS
+from tests.contract.backends import plan_of
 from tests.kernels.ev74.cases import BOUND, corrupted, golden_packets
+from tests.oracle import Geometry
+from tests.requests import request_of
 
 PACKETS = golden_packets()
 HEAD = PACKETS["cast-head"]
@@ -39,6 +46,37 @@ def test_a_valid_packet_is_followed_by_its_job_in_words() -> None:
     outer = disassemble(PACKETS["cast-outer"])
     assert "  outer0   1 element, 0 linear bytes apart\n  outer1   3 elements, 720 linear bytes apart\n" in outer
     assert "  W        9 elements, 40 linear bytes apart; 2 full tiles of 4 and a boundary tile of 1\n" in outer
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "scale 254.99998, zero point -128, rounding nearest_even"),
+        ({"pad16": True, "rounding": "up"}, "scale 254.99998, zero point -128, rounding up, padded channels 7"),
+        ({"op": "detessdequant", "scale_bits": 1, "zero_point": 127}, "scale 1e-45, zero point 127"),
+        ({"op": "tess", "to": None, "pad16": True}, "padded channels 7"),
+        ({"op": "tess", "to": None}, ""),
+        ({"op": "casttess", "dtype": "bf16"}, ""),
+    ],
+    ids=["quanttess", "padded", "detessdequant", "tess padded", "tess", "casttess"],
+)
+def test_parameters_in_words(changes: dict[str, Any], words: str) -> None:
+    """A conversion's scale, zero point and rounding are read as values, padding where there is any."""
+    geometry = Geometry(
+        "quanttess",
+        (4, 5),
+        "int8",
+        (-1, -1, 0, 1),
+        (1, 1, 2, 5),
+        to="fp32",
+        fill=7,
+        scale_bits=0x437EFFFF,
+        zero_point=-128,
+    )
+    listing = disassemble(encode_plan(plan_of(request_of(replace(geometry, **changes)))).raw)
+    assert [line.removeprefix("  values   ") for line in listing.splitlines() if line.startswith("  values")] == (
+        [words] if words else []
+    )
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,89 @@ def test_a_step_that_should_be_refused_and_is_not_fails_the_failure_case() -> No
     assert reported.result == "none; but it must be refused as leaks"
 
 
+QUANTIZED = (
+    HEAD
+    + """
+[[tensors]]
+name = "image"
+dtype = "fp32"
+shape = [3, 20]
+[[tensors]]
+name = "tiles"
+dtype = "int8"
+shape = [3, 20]
+tiled = { axes = [-1, -1, 0, 1], tile = [1, 1, 2, 20], channels = "pad16" }
+[[steps]]
+do = "allocate"
+buffer = "one"
+holds = ["image"]
+[[steps]]
+do = "allocate"
+buffer = "other"
+holds = ["tiles"]
+[[steps]]
+do = "write"
+view = "one"
+tensor = "image"
+[[steps]]
+do = "submit"
+job = "in"
+op = "quanttess"
+quantization = { scale = 8.0845, zero_point = -56, rounding = "up" }
+int8_channel_padding = 5
+source = "one"
+reads = "image"
+target = "other"
+writes = "tiles"
+[[steps]]
+do = "wait"
+job = "in"
+[[steps]]
+do = "verify"
+job = "in"
+[[steps]]
+do = "submit"
+job = "out"
+op = "detessdequant"
+quantization = { scale = 8.0845, zero_point = -56 }
+source = "other"
+reads = "tiles"
+target = "one"
+writes = "image"
+[[steps]]
+do = "wait"
+job = "out"
+[[steps]]
+do = "verify"
+job = "out"
+[[steps]]
+do = "submit"
+job = "never"
+op = "detessdequant"
+quantization = { scale = 0.0, zero_point = -56 }
+source = "other"
+reads = "tiles"
+target = "one"
+writes = "image"
+refused = "scale_range"
+"""
+)
+
+
+def test_parameters_of_a_step() -> None:
+    """A step's quantization and padding reach admission, the device and the oracle, and are read aloud."""
+    reported = CaseRunner(compose_failure_case(parse_toml(QUANTIZED, "d.toml"))).run()
+    assert [step.result for step in reported if not step.ok] == []
+    assert len(reported) == 10
+    assert "quantization scale 8.0845, zero_point -56, rounding up" in str(reported[3]).replace("\n", " ")
+    assert "int8_channel_padding 5" in str(reported[3])
+    wrong = QUANTIZED.replace('op = "quanttess"', 'op = "casttess"')
+    with pytest.raises(
+        ScenarioError, match=r"quantization.scale: got 8.0845 on casttess, wanted no such key: only quant"
+    ):
+        compose_failure_case(parse_toml(wrong, "d.toml"))
+
+
 def test_another_refusal_than_expected_fails_the_failure_case() -> None:
     """Only the named refusal will do; unknown names are refused too."""
     for step, words in (

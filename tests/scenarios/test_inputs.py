@@ -35,7 +35,9 @@ tiled = {{ axes = {axes}, tile = {tile} }}
 {more}
 input = {source}
 """
-    return compose(parse_toml(text, "f"), folder).jobs[0]
+    (job,) = compose(parse_toml(text, "f"), folder).jobs
+    assert isinstance(job, ScenarioJob)
+    return job
 
 
 def filled(job: ScenarioJob, seed: int = 0) -> bytes:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tessbed.kernels import DType, Plan, Strided, binary32
-from tessbed.scenarios.format.diagnostics import alternatives
 from tessbed.scenarios.model import Geometry, InputSource, ScenarioJob
 
 if TYPE_CHECKING:
@@ -47,8 +46,8 @@ def _number_errors(pattern: str, dtype: DType) -> list[str]:
     """What is wrong with a pattern of numbers, in words."""
     if dtype is DType.FP32:
         return []
-    bytewise = alternatives([name for name in PATTERNS if name not in NUMBERS])
-    return [f'got "{pattern}" for {dtype.value}, wanted {bytewise}: its numbers are fp32']
+    *others, last = (name for name in PATTERNS if name not in NUMBERS)
+    return [f'got "{pattern}" for {dtype.value}, wanted {", ".join(others)} or {last}: its numbers are fp32']
 
 
 def _bin_errors(path: Path, plan: Plan, known: frozenset[str]) -> Iterator[str]:

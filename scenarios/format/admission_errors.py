@@ -21,7 +21,7 @@ from tessbed.kernels import (
     Strided,
 )
 from tessbed.kernels.a65.cost import KIB_TICKS
-from tessbed.kernels.a65.row_engine import chosen_engine
+from tessbed.kernels.a65.row_engine import VARIABLE, chosen_engine
 from tessbed.kernels.admission import MAX_RANK
 from tessbed.kernels.conversions import look_up
 from tessbed.kernels.ev74.encode import encode_plan
@@ -74,7 +74,10 @@ def representable(plan: Plan) -> AdmissionError | None:
 
 
 def unsupported(plan: Plan, *, ev74: bool) -> Iterator[AdmissionError]:
-    """Each table that has no entry for what the plan's operation does: the oracle's, the A65's, the firmware's."""
+    """Each table that has no entry for what the plan's operation does: the oracle's, the A65's, the firmware's.
+
+    Raises ContractError for rows that the environment asks for and that are not there.
+    """
     try:
         value_of(plan.op.name, plan.tiled_dtype.value, plan.linear_dtype.value)
     except ValueError as error:
@@ -83,6 +86,8 @@ def unsupported(plan: Plan, *, ev74: bool) -> Iterator[AdmissionError]:
         chosen_engine(plan.conversion)
         look_up(KIB_TICKS, plan.conversion, "the table of the A65's costs")
     except ContractError as error:
+        if error.where == VARIABLE:  # no key of the file is at fault
+            raise
         yield ("op",), f"{error.text} [{error.code}]"
     version = VERSION_MAJOR, plan.op.version_minor
     kernel = plan.op.name, plan.tiled_dtype.value, plan.tile_format.value

@@ -179,6 +179,14 @@ def test_a_folder_with_another_record(text, words, tessbed) -> None:
     assert words in said.err
 
 
+def test_rows_that_are_not_there(tessbed, monkeypatch) -> None:
+    """The environment is at fault, and no key of the file."""
+    monkeypatch.setenv("TESSBED_ROWS", "fortran")
+    said = tessbed("run", "luma")
+    assert said.code == 2
+    assert said.err == "TESSBED_ROWS: got 'fortran', wanted numpy or native, or no value at all [rows_engine]\n"
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_form_of_the_engine_that_is_not_there_is_one_error(command, tessbed, monkeypatch) -> None:
     """Reported once, before anything is timed, and not point by point."""

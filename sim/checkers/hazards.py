@@ -84,7 +84,8 @@ class JobCheck:
     """The watch over one job. Stamps: `submitted`, and `known` when the host learned of its end.
 
     `kernel` names the user's kernel that runs, if one does: then what is found is kept until the job has ended, by
-    `_folds`, and raised by nobody; gathers are compared with drains, too; `errors` are the kernel's own.
+    `_folds`, and raised by nobody; gathers are compared with drains, too. `errors` are the kernel's own, `steps` counts
+    what its workers have asked for.
     """
 
     checker: Checker
@@ -97,6 +98,7 @@ class JobCheck:
     writes: list[Write] = attrs.field(factory=list, init=False)
     ranges: Ranges | None = attrs.field(default=None, init=False)
     kernel: str | None = attrs.field(default=None, init=False)
+    steps: int = attrs.field(default=0, init=False)
     errors: list[KernelError] = attrs.field(factory=list, init=False)
     gathers: list[Write] = attrs.field(factory=list, init=False)
     _folds: Folds = attrs.field(factory=Folds, init=False)
@@ -159,7 +161,12 @@ class JobCheck:
             self._say("granule_race", "; ".join(map(str, races)) + more)
 
     def _judge_kernel(self) -> None:
-        """The races of a user's kernel, each by itself; that transfers are in flight has been said of its worker."""
+        """The races of a user's kernel, each by itself; that transfers are in flight has been said of its worker.
+
+        A kernel that never ended is not searched: what it did again and again would be compared pair by pair.
+        """
+        if any(error.kind == "endless_loop" for error in self.errors):
+            return
         for race in find_races(self.writes, self.granule, MOST_RACES)[0]:
             self.say(race.hazard())
         for read, write, address in find_read_races(self.gathers, self.writes)[:MOST_RACES]:

@@ -75,7 +75,6 @@ class GuardedWorker:
     failure: DeviceFault | None = attrs.field(default=None, init=False)
     transfers: list[tuple[SourceLine | None, str, Sequence[Descriptor]]] = attrs.field(factory=list, init=False)
     _idle: list[WorkerStep] = attrs.field(factory=list, init=False)
-    _actions: int = attrs.field(default=0, init=False)
     _composed: bool = attrs.field(default=False, init=False)
 
     @property
@@ -197,7 +196,7 @@ class GuardedWorker:
 
     def gathered(self, line: SourceLine | None, descriptors: Sequence[Descriptor], *, oversized: bool) -> Iterator[Any]:
         """The steps of a gather that is asked for at `line`, by whoever does a user's waits."""
-        self.at(line)
+        self._begin(line)
         self.transfers += [(line, "gather", [descriptor]) for descriptor in descriptors]
         return self._ctx.gather(descriptors, oversized=oversized)
 
@@ -213,7 +212,7 @@ class GuardedWorker:
         captured: Captured | None,
     ) -> Iterator[Any]:
         """The steps of a `pack` that is asked for at `line`; `action` is a user's function on views."""
-        self.at(line)
+        self._begin(line)
         self.transfers.append((line, "drain", descriptors))
         watched = WatchedAction(action, captured, self, line, None, None)
         return self._ctx.pack(slot, ticks, watched, descriptors, ordered=ordered)
@@ -230,11 +229,8 @@ class GuardedWorker:
             self._idle = [idle for idle in self._idle if idle is not step]
             self.check_awaited()
         self._idle.clear()
-        self.at(step.line or self.here)
-        self._actions += 1
         try:
-            if self._actions > self._code.most_actions:
-                raise EndlessLoop(f"it has done {self._code.most_actions:,} steps and has not ended")
+            self._begin(step.line or self.here)
             if self.failure is None:
                 yield from step.make()
             if self.failure is not None:
@@ -282,6 +278,13 @@ class GuardedWorker:
             before, staging.line = staging.line, line
             staging.say(kind, text, remedy=remedy)
             staging.line = before
+
+    def _begin(self, line: SourceLine | None) -> None:
+        """A step begins that is asked for at a line. Raises EndlessLoop for one too many."""
+        self.at(line)
+        self._check.steps += 1
+        if self._check.steps > self._code.most_steps:
+            raise EndlessLoop(f"the job has taken {self._code.most_steps:,} steps and has not ended")
 
     def _step(self, name: str, make: Callable[[], Iterator[Any]]) -> WorkerStep:
         step = WorkerStep(self, name, source_line.line_above(3), make)

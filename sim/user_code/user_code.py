@@ -29,12 +29,12 @@ class WaitWatch:
 class UserCode:
     """The kernel's `name`, and what ends a loop of it.
 
-    A worker may do `most_actions` (gathers, computations, drains, waits), and may spend `loop_seconds` of the host's
-    time between two of them. Both end loops that have no other end; neither changes a kernel that ends. `waits` watches
-    the waits that the user wrote.
+    The workers of a job may take `most_steps` together (gathers, computations, drains, waits), and each may spend
+    `loop_seconds` of the host's time between two of them. Both end loops that have no other end; neither changes a
+    kernel that ends. `waits` watches the waits that the user wrote.
     """
 
     name: str = "kernel"
-    most_actions: int = 1_000_000
+    most_steps: int = 10_000_000
     loop_seconds: float = 10.0
     waits: WaitWatch | None = attrs.field(default=None, eq=False)

@@ -32,7 +32,7 @@ from tessbed.sim.transfer.memory import DeviceMemory, MemoryProbe
 from tessbed.sim.user_code.user_code import UserCode
 
 LOOP_SECONDS = 5.0
-MOST_ACTIONS = 50_000
+MOST_STEPS = 100_000
 
 
 @attrs.frozen
@@ -56,7 +56,7 @@ class CheckCase:
 
 @attrs.frozen(eq=False)
 class CaseRun:
-    """What one run of a case showed. `ticks` is None without time; `trouble` is a hang, or a refusal of the packet."""
+    """What one run of a case showed. `ticks` is None without time, and where the kernel did not come to its end."""
 
     report: KernelReport
     wrong: WrongBytes | None
@@ -138,7 +138,8 @@ class KernelBench:
         hang, ticks, ended, counts = None, None, False, {}
         try:
             stats = device.run(device.submit(Submission(at, self._packet_bytes, record, 1, self.case.workers)))
-            ticks, ended, counts = stats.device_ticks, stats.completion.status == 0, stats.counts
+            ended, counts = stats.completion.status == 0, stats.counts
+            ticks = stats.device_ticks if ended else None
         except HangError as error:
             hang = "; ".join(error.causes) or str(error)
         return attrs.evolve(self._judged(firmware, ticks, hang, ended), counts=counts)
@@ -165,7 +166,7 @@ class KernelBench:
 
     def _firmware(self, code: UserCode | None) -> CheckFirmware:
         kernel = self.case.plan.kernel
-        known = code or UserCode(kernel.name, most_actions=MOST_ACTIONS, loop_seconds=LOOP_SECONDS)
+        known = code or UserCode(kernel.name, most_steps=MOST_STEPS, loop_seconds=LOOP_SECONDS)
         return CheckFirmware(ImageKernels.of([kernel]), known)
 
     def _map(self, memory: DeviceMemory) -> None:

@@ -16,7 +16,10 @@ GRANULES = (16, 32, 64, 128)
 WORKERS = (1, 2, 3, 4, 8, 16)
 MOVEMENTS = ("at_completion", "at_issue", "seeded")
 FULL_BYTES = 1 << 20
-"""A size of more bytes meets each granule and each grid once, and not all of both."""
+FULL_TRANSFERS = 2000
+"""A size of more bytes, or of more transfers, meets each granule and each grid once, and not all of both."""
+MOST_TRANSFERS = 50_000
+"""A size of more transfers is left out; what was asked for has run by itself."""
 
 
 @attrs.frozen(eq=False)
@@ -32,11 +35,13 @@ def slot_counts(spec: DeviceSpec, level: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys((spec.slots, 1, 3, 4))) if level == "bands" else (spec.slots, spec.slots + 1)
 
 
-def check_cases(sizes: Sequence[CheckSize], spec: DeviceSpec, level: str) -> Iterator[SizedCase]:
-    """Every case, those of the smallest size first."""
+def check_cases(
+    sizes: Sequence[CheckSize], spec: DeviceSpec, level: str, transfers_per_byte: float
+) -> Iterator[SizedCase]:
+    """Every case, those of the smallest size first. `transfers_per_byte` foresees how many transfers a size takes."""
     slots = slot_counts(spec, level)
     for place, size in enumerate(sizes):
-        for number, (granule, workers) in enumerate(_pairs(size)):
+        for number, (granule, workers) in enumerate(_pairs(size, size.nbytes * transfers_per_byte)):
             turn = number + place
             phase = (0, 1, granule - 1, granule // 2 + 1)[turn % 4]
             changes = {
@@ -49,7 +54,9 @@ def check_cases(sizes: Sequence[CheckSize], spec: DeviceSpec, level: str) -> Ite
             yield SizedCase(case, size)
 
 
-def _pairs(size: CheckSize) -> list[tuple[int, int]]:
-    if size.nbytes > FULL_BYTES:
+def _pairs(size: CheckSize, transfers: float) -> list[tuple[int, int]]:
+    if transfers > MOST_TRANSFERS:
+        return []
+    if size.nbytes > FULL_BYTES or transfers > FULL_TRANSFERS:
         return [(GRANULES[n % len(GRANULES)], workers) for n, workers in enumerate(WORKERS)]
     return [(granule, workers) for workers in WORKERS for granule in GRANULES]

@@ -111,7 +111,8 @@ def check_kernel(
             kernel, size.plan, device, judged, asked, ((case, asked.fine),), limits, None, None, None, found
         )
     sizes = check_sizes(kernel, given, _band_bytes(bench, asked), device.slots)
-    cases = list(check_cases(sizes, device, kernel.level))
+    transfers = len(asked.check.writes) + len(asked.check.gathers)
+    cases = list(check_cases(sizes, device, kernel.level, transfers / max(1, size.nbytes)))
     done = [(case, asked.fine), *_run_all(cases, troubles, limits)]
     orders = waits = shared = None
     if not troubles.found:

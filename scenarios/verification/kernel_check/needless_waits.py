@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from tessbed.scenarios.verification.explore import schedules
-from tessbed.scenarios.verification.kernel_check.bench import LOOP_SECONDS, MOST_ACTIONS, KernelBench
+from tessbed.scenarios.verification.kernel_check.bench import LOOP_SECONDS, MOST_STEPS, KernelBench
 from tessbed.scenarios.verification.kernel_check.cases import SizedCase
 from tessbed.sim.source_line import SourceLine
 from tessbed.sim.user_code.user_code import UserCode, WaitWatch
@@ -77,7 +77,7 @@ class WaitTrial:
         return False
 
     def _code(self, skipped: frozenset[SourceLine]) -> UserCode:
-        return UserCode(self.asked.case.plan.name, MOST_ACTIONS, LOOP_SECONDS, WaitWatch(skipped))
+        return UserCode(self.asked.case.plan.name, MOST_STEPS, LOOP_SECONDS, WaitWatch(skipped))
 
 
 def judge_waits(cases: Sequence[SizedCase], asked: SizedCase) -> WaitVerdict:

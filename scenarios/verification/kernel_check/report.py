@@ -61,7 +61,7 @@ def _rows(found: KernelCheck) -> Iterator[tuple[str, str, str]]:
         yield "orders", f"{tried.orders:,} of {tried.cases} cases, {tried.complete} exhaustively", bad
     if found.shared is not None:
         yield "shared state", "workers in turns", "differs" if found.shared else "ok"
-    yield "bytes", f"{len(cases):,} cases", _bytes(found)
+    yield "bytes", f"{len(cases):,} case{'s' * (len(cases) != 1)}", _bytes(found)
     if found.waits:
         waits = found.waits
         tried = len(waits.needed) + len(waits.needless)

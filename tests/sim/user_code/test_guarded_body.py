@@ -62,7 +62,7 @@ def grid(body: Any) -> int:
 
 def run(body: Any, changes: Any = None, mode: str = "raise") -> Any:
     """A rig whose device has run a user's body as job 1."""
-    code = UserCode("mine", most_actions=2000, loop_seconds=0.5)
+    code = UserCode("mine", most_steps=2000, loop_seconds=0.5)
     changes = {"workers": grid(body), **(changes or {})}
     rig = build(UserFirmware(body, code), changes, checker=Checker(mode))
     return rig, rig.run()
@@ -75,7 +75,7 @@ def untimed(body: Any) -> KernelReport:
     engine = UntimedEngine(rig.device.spec, rig.device.memory, lambda ready: 0, check)
     job = UntimedJob(b"", grid(body), rig.device.spec, None, engine)  # pyright: ignore[reportArgumentType]
     try:
-        list(job.launch(body, user=UserCode("mine", most_actions=2000, loop_seconds=0.5)))
+        list(job.launch(body, user=UserCode("mine", most_steps=2000, loop_seconds=0.5)))
     except Exception:
         check.end(0)
     report = check.report()

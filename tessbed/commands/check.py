@@ -31,7 +31,7 @@ CODES = {"ok": OK, "wrong": FAILED, "impossible": INVALID, "fault": FAULT, "haza
 @click.argument("reference", metavar="REF")
 @click.option("--arg", "arguments", type=SETTING, multiple=True, metavar="NAME=VALUE", help=ARG)
 @click.option("--device", default="ev74-4core", show_default=True, metavar="PRESET", help="A preset, or a preset file.")
-@settings_option("Override a device field, for example device.workers=8.")
+@settings_option("Override a device field, for example device.workers=8.", "--set", "settings")
 @click.option("--seed", type=Number(0, MAX_SEED), default=0, metavar="N", help="Draw other orders.")
 @json_option
 def command(

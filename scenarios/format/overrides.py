@@ -27,9 +27,8 @@ def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> S
     problems: list[Problem] = []
     for when, setting in enumerate(settings):
         key, equals, text = setting.partition("=")
-        if not equals or not key.strip():
-            text = f'got "{setting}", wanted key=value, such as device.workers=8'
-            problems.append(Problem(Location("--set"), text, "usage"))
+        if not equals or not key.removeprefix(ARGUMENT).strip():
+            problems.append(_no_setting(setting))
             continue
         argument = key.removeprefix(ARGUMENT) if key.startswith(ARGUMENT) else None
         place = option_place("--set", key) if argument is None else option_place("--arg", argument)
@@ -45,6 +44,14 @@ def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> S
     places = _places(source.places, written)
     keys = {path: place for path, place in source.keys.items() if places.get(path, place).source == source.name}
     return attrs.evolve(source, values=values, places=places, keys=keys)
+
+
+def _no_setting(text: str) -> Problem:
+    """The problem of a setting without a key or a value."""
+    if text.startswith(ARGUMENT):
+        got = f'got "{text.removeprefix(ARGUMENT)}", wanted name=value, such as rows=64'
+        return Problem(Location("--arg"), got, "usage")
+    return Problem(Location("--set"), f'got "{text}", wanted key=value, such as device.workers=8', "usage")
 
 
 def _argument_paths(values: dict[str, Any], name: str) -> list[list[str]]:

@@ -13,7 +13,7 @@ from tessbed.commands.types import Number
 from tessbed.scenarios.format.option_values import FEW_TRANSFERS
 
 if TYPE_CHECKING:
-    from tessbed.scenarios.model import Scenario, ScenarioJob
+    from tessbed.scenarios.model import AnyJob, Scenario
     from tessbed.scenarios.verification.explore.bench import ExplorationBench, OrderResult
     from tessbed.scenarios.verification.explore.exploration import OnOrder
     from tessbed.scenarios.verification.explore.report import ExplorationReport
@@ -53,11 +53,12 @@ def command(
     if file is None:
         raise click.UsageError("missing SCENARIO: a path, or a name that `tessbed list` shows; or --replay TOKEN")
     from tessbed.commands.progress import counted
+    from tessbed.scenarios.custom.preparation import prepared
     from tessbed.scenarios.library import load
     from tessbed.scenarios.verification.explore import report
 
-    scenario = load(file, settings, seed)
-    jobs = [job for job in scenario.operations if "ev74" in job.backends and not job.plan.empty]
+    scenario = prepared(load(file, settings, seed))
+    jobs = [job for job in scenario.jobs if "ev74" in job.backends and not job.empty]
     if not jobs:
         raise click.UsageError(f"{file} has no job for EV74 that moves a byte")
     with counted(orders * len(jobs), "orders", quiet=quiet or as_json) as advance:
@@ -69,12 +70,17 @@ def command(
     return OK if report.ok(explored) else HAZARD if report.unsafe(explored) else FAILED
 
 
-def _explored(scenario: "Scenario", job: "ScenarioJob", orders: int, on_progress: "OnOrder") -> "ExplorationReport":
+def _explored(scenario: "Scenario", job: "AnyJob", orders: int, on_progress: "OnOrder") -> "ExplorationReport":
+    from tessbed.scenarios.model import KernelJob
     from tessbed.scenarios.verification.explore.bench import ExplorationCase
     from tessbed.scenarios.verification.explore.exploration import explore
     from tessbed.scenarios.verification.explore.report import ExplorationReport
     from tessbed.scenarios.verification.explore.shrink import shrink
+    from tessbed.scenarios.verification.kernel_check.exploration import explore_kernel
 
+    if isinstance(job, KernelJob):
+        found = explore_kernel(job, scenario.device, orders, scenario.seed, on_progress)
+        return ExplorationReport(job.name, found)
     found = explore(ExplorationCase.of(job, scenario.device), orders, scenario.seed, on_progress)
     return ExplorationReport(job.name, found, None if found.ok else shrink(found, scenario.seed))
 

@@ -35,12 +35,12 @@ class Failure:
 
 @attrs.frozen
 class Exploration:
-    """The result of a case. `mode` is "exhaustive", "bounded" (cut short) or "seeded".
+    """The result of a case, None for a kernel of one's own. `mode` is "exhaustive", "bounded" (cut short) or "seeded".
 
     `findings` hold in every order. `orders` were run; `corrupted` of them went wrong, `failure` is the first.
     """
 
-    case: ExplorationCase
+    case: ExplorationCase | None
     mode: str
     transfers: int
     actions: int
@@ -48,6 +48,12 @@ class Exploration:
     corrupted: int
     findings: tuple[str, ...]
     failure: Failure | None
+
+    @property
+    def operation_case(self) -> ExplorationCase:
+        """The case, of an operation."""
+        assert self.case is not None, "a kernel of one's own has no case"
+        return self.case
 
     @property
     def ok(self) -> bool:

@@ -32,7 +32,7 @@ class ExplorationReport:
         if self.smallest is None:
             return None
         failure = self.smallest.failure
-        return token.encode_token(self.smallest.case, failure.order if failure else ())
+        return token.encode_token(self.smallest.operation_case, failure.order if failure else ())
 
 
 def ok(jobs: Sequence[ExplorationReport]) -> bool:
@@ -56,7 +56,7 @@ def _job(job: ExplorationReport) -> dict[str, Any]:
     return {
         "name": job.name,
         **_exploration(job.found),
-        "smallest": None if smallest is None else {"job": case_words(smallest.case), **_exploration(smallest)},
+        "smallest": None if smallest is None else {"job": case_words(smallest.operation_case), **_exploration(smallest)},
         "replay": job.replay,
     }
 
@@ -106,7 +106,7 @@ def _remarks(job: ExplorationReport) -> list[str]:
     if len(job.found.findings) > SHOWN:
         reported.append(f"{job.name}: and {len(job.found.findings) - SHOWN} more findings")
     if job.smallest is not None:
-        reported += [f"{job.name}: smallest failing job: {case_words(job.smallest.case)}"]
+        reported += [f"{job.name}: smallest failing job: {case_words(job.smallest.operation_case)}"]
         reported += [f"{job.name}: {line}" for line in verdict_lines(job.smallest)]
         command = f"tessbed explore --replay {job.replay}" if job.replay else "no token holds so large a job or order"
         reported += [f"{job.name}: to replay: {command}"]

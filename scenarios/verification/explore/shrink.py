@@ -21,7 +21,7 @@ def shrink(found: Exploration, seed: int) -> Exploration:
     smaller = True
     while smaller and attempts < ATTEMPTS:
         smaller = False
-        for case in smaller_cases(found.case):
+        for case in smaller_cases(found.operation_case):
             attempts += 1
             tried = _tried(case, found, seed)
             if tried is not None and _as_bad(tried, found):

@@ -31,9 +31,9 @@ class Expression:
     @classmethod
     def of(cls, written: int | str, where: str) -> "Expression":
         """Parse a size; ContractError at `where` for what is none."""
-        text = str(written)
+        text = str(written).strip()
         try:
-            tree = ast.parse(text.strip(), mode="eval").body
+            tree = ast.parse(text, mode="eval").body
         except (SyntaxError, ValueError):
             tree = None
         names: set[str] = set()

@@ -27,6 +27,8 @@ from tessbed.kernels.custom.source_tree import keep_tree
 from tessbed.kernels.errors import ContractError
 
 GROUP = "tessbed.kernels"
+FOREIGN = ("<frozen", str(Path(importlib.__file__).parent), str(Path(__file__).parents[2]))
+"""Where files are that no user wrote: their lines say nothing of what is wrong."""
 
 
 @attrs.frozen
@@ -201,12 +203,12 @@ def _own_modules(folder: Path) -> list[str]:
 
 def _failed(error: BaseException, text: str) -> ContractError:
     """A module that fails as it is loaded, with the line of the failure."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(FOREIGN)]
     if isinstance(error, SyntaxError) and error.filename:
         where = f"{error.filename}:{error.lineno}"
     else:
-        where = next((f"{f.filename}:{f.lineno}" for f in reversed(frames) if f.filename != __file__), "its module")
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        where = next((f"{frame.filename}:{frame.lineno}" for frame in reversed(frames)), "its module")
+    said = f"{error.where}: {error.text}" if isinstance(error, ContractError) else f"{type(error).__name__}: {error}"
     return ContractError("kernel_load", f"kernel {text}", f"its module fails as it is loaded, at {where}: {said}")
 
 

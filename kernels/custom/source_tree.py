@@ -106,6 +106,7 @@ def _root(module: ModuleType | None, file: Path) -> Path:
 
 def _imports(module: str, content: bytes) -> Iterator[str]:
     """The modules that a source asks for, as far as its text says."""
+    yield from _with_packages(module)
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError):
@@ -113,15 +114,20 @@ def _imports(module: str, content: bytes) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                steps = alias.name.split(".")
-                yield from (".".join(steps[:depth]) for depth in range(1, len(steps) + 1))
+                yield from _with_packages(alias.name)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
                 above = module.split(".")[: -node.level]
                 base = ".".join([*above, base] if base else above)
-            yield base
+            yield from _with_packages(base)
             yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _with_packages(name: str) -> Iterator[str]:
+    """A module, and the packages around it, which are imported first."""
+    steps = name.split(".")
+    yield from (".".join(steps[:depth]) for depth in range(1, len(steps) + 1))
 
 
 def _path(module: ModuleType | None) -> Path | None:

@@ -53,10 +53,11 @@ def document(name: str, jobs: Sequence[ExplorationReport]) -> dict[str, Any]:
 
 def _job(job: ExplorationReport) -> dict[str, Any]:
     smallest = job.smallest
+    least = None if smallest is None else {"job": case_words(smallest.operation_case), **_exploration(smallest)}
     return {
         "name": job.name,
         **_exploration(job.found),
-        "smallest": None if smallest is None else {"job": case_words(smallest.operation_case), **_exploration(smallest)},
+        "smallest": least,
         "replay": job.replay,
     }
 

@@ -1,6 +1,7 @@
 """A kernel's mistakes end its job, at its line, and the device goes on."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from tessbed.scenarios.custom.kernel_run import plan_for_arrays, run_on
 from tessbed.sim.device.device import Device
 from tessbed.sim.spec.device_spec import DeviceSpec
 
-PORTS = {"inputs": {"src": "uint8[20000]"}, "outputs": {"dst": "uint8[20000]"}}
+PORTS: dict[str, Any] = {"inputs": {"src": "uint8[20000]"}, "outputs": {"dst": "uint8[20000]"}}
 
 
 def same(source, target):

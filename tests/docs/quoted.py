@@ -26,6 +26,7 @@ PAGES = tuple(
         "docs/runtime.md",
         "docs/command-line.md",
         "docs/operations.md",
+        "docs/fused.md",
         "docs/add-an-operation.md",
         "docs/check.md",
     )

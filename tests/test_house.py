@@ -236,3 +236,37 @@ def test_one_meaning_one_name():
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
                 where.setdefault(node.name, set()).add(name)
     assert {name: sorted(found) for name, found in where.items() if len(found) > 1 and name not in FAMILIES} == {}
+
+
+def names_imported(path: Path) -> Iterator[str]:
+    """All names of modules that it may mean, wherever in its text: `from a import b` may import a, or a.b."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_import_circle():
+    """No module leads back to itself by its imports, those for types and those in functions included."""
+    files = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    names = {
+        ".".join(("tessbed", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
+        for path in files
+    }
+    arrows = {
+        name: sorted({found for found in names_imported(path) if found in names} - {name})
+        for name, path in names.items()
+    }
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join((*path[path.index(name) :], name))
+        if name not in done:
+            for other in arrows[name]:
+                visit(other, (*path, name))
+            done.add(name)
+
+    for name in sorted(arrows):
+        visit(name, ())

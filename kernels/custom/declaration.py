@@ -16,9 +16,9 @@ from typing import Any
 import attrs
 
 from tessbed.kernels.custom.arguments import MOST_ARGUMENTS, Argument, argument_of
+from tessbed.kernels.custom.declared_files import note_file
 from tessbed.kernels.custom.expressions import Expression
 from tessbed.kernels.custom.ports import PortSpec, declared_ports
-from tessbed.kernels.custom.source_tree import note_file
 from tessbed.kernels.errors import ContractError, shown
 
 LEVELS = ("bands", "body")

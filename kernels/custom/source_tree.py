@@ -14,13 +14,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import attrs
 
-if TYPE_CHECKING:
-    from tessbed.kernels.custom.declaration import Kernel
+from tessbed.kernels.custom.declaration import Kernel
+from tessbed.kernels.custom.declared_files import declared_content, read_file
 
 
 @attrs.frozen
@@ -36,41 +36,32 @@ class SourceTree:
         return hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).hexdigest()
 
 
-_trees: "WeakKeyDictionary[Kernel, SourceTree]" = WeakKeyDictionary()
-_hashes: "WeakKeyDictionary[Kernel, str]" = WeakKeyDictionary()
-_declared: dict[str, bytes] = {}
-"""The content of files at the declaration of a kernel in them."""
+_trees: WeakKeyDictionary[Kernel, SourceTree] = WeakKeyDictionary()
+_hashes: WeakKeyDictionary[Kernel, str] = WeakKeyDictionary()
 
 
-def note_file(file: str) -> None:
-    """A kernel is declared in this file now: what it holds is what was compiled."""
-    content = _read(Path(file))
-    if content is not None:
-        _declared[file] = content
-
-
-def keep_tree(kernel: "Kernel", files: Mapping[str, bytes]) -> None:
+def keep_tree(kernel: Kernel, files: Mapping[str, bytes]) -> None:
     """A loader knows what the kernel is made of."""
     _trees[kernel] = SourceTree(tuple(sorted(files.items())))
 
 
-def tree_of(kernel: "Kernel") -> SourceTree:
+def tree_of(kernel: Kernel) -> SourceTree:
     """What the kernel is made of."""
     if kernel not in _trees:
         _trees[kernel] = SourceTree(tuple(sorted(_imported(kernel).items())))
     return _trees[kernel]
 
 
-def kernel_hash(kernel: "Kernel") -> str:
+def kernel_hash(kernel: Kernel) -> str:
     """The hash of the kernel's source, in 64 hexadecimal digits."""
     if kernel not in _hashes:
         _hashes[kernel] = tree_of(kernel).digest
     return _hashes[kernel]
 
 
-def _imported(kernel: "Kernel") -> dict[str, bytes]:
+def _imported(kernel: Kernel) -> dict[str, bytes]:
     file = Path(kernel.file)
-    content = _declared.get(kernel.file)
+    content = declared_content(kernel.file)
     if content is None:
         return {f"{kernel.name}.py": _function_source(kernel.function)}
     module = sys.modules.get(kernel.function.__module__)
@@ -81,7 +72,7 @@ def _imported(kernel: "Kernel") -> dict[str, bytes]:
         for name in _imports(*waiting.pop()):
             path = _path(sys.modules.get(name))
             if path is not None and path not in found and _belongs(path, root):
-                text = _declared.get(str(path)) or _read(path) or b""
+                text = declared_content(str(path)) or read_file(path) or b""
                 found[path] = text
                 waiting.append((name, text))
     return {
@@ -140,10 +131,3 @@ def _belongs(path: Path, root: Path) -> bool:
     if not path.is_relative_to(root) or "tessbed" in path.relative_to(root).parts[:1]:
         return False
     return "site-packages" not in path.relative_to(root).parts and root.name != "site-packages"
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None

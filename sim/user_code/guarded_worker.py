@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tessbed.sim import source_line
+import tessbed.sim.source_line as source_line
 from tessbed.sim.checkers.finding import HazardAccess
 from tessbed.sim.checkers.hazards import JobCheck
 from tessbed.sim.checkers.kernel_report import KernelError

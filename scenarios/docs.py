@@ -75,11 +75,16 @@ def _rows(table: tuple[Key, ...], prefix: str) -> Iterator[tuple[str, ...]]:
     for key in table:
         name = f"{prefix}{key.name}"
         absent = "an error" if key.required else f"`{key.default}`" if key.default not in (None, "", ()) else ""
-        kind = key.kind.wanted if key.kind else "a list of tables" if key.many else "a table"
-        yield f"`{name}`", kind.replace('"', "`"), absent, key.meaning
+        yield f"`{name}`", _kind(key).replace('"', "`"), absent, key.meaning
         inside = f"{name}[]." if key.many else f"{name}."
         yield from _rows(key.table, inside)
         yield from _rows(tuple(other for other in key.other if other not in key.table), inside)
+
+
+def _kind(key: Key) -> str:
+    if key.kind:
+        return f"{key.kind.wanted} or a table" if key.table else key.kind.wanted
+    return "a list of tables" if key.many else "a table"
 
 
 def _table(head: tuple[str, ...], rows: Rows) -> str:

@@ -27,6 +27,7 @@ def judge_output(
         expected_sha256=job.expected_sha256,
         run=attrs.evolve(done, output=NO_OUTPUT),
         expected_fault=job.expected_fault if backend == "ev74" else None,
+        expected_ticks=job.expected_ticks if backend == "ev74" else (),
     )
 
 
@@ -51,6 +52,7 @@ def judge_kernel(job: KernelJob, inputs: Sequence[Bytes], outputs: Sequence[Byte
         expected_sha256=job.expected_sha256,
         run=attrs.evolve(done, output=NO_OUTPUT),
         expected_fault=job.expected_fault,
+        expected_ticks=job.expected_ticks,
         unjudged=expected is None,
     )
 

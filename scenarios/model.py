@@ -77,6 +77,38 @@ class InputSource:
 
 
 @attrs.frozen
+class TickLimit:
+    """What a job must take on EV74: `name` is "device_ticks" or "job_ticks"; both limits are equal for a number."""
+
+    name: str
+    at_most: int | None = None
+    at_least: int | None = None
+
+    @property
+    def values(self) -> Any:
+        """As a scenario says it."""
+        if self.at_most == self.at_least:
+            return self.at_most
+        limits = {"at_most": self.at_most, "at_least": self.at_least}
+        return {name: ticks for name, ticks in limits.items() if ticks is not None}
+
+    def complaint(self, ticks: int) -> str | None:
+        """What is wrong with so many ticks, in words; None where nothing is."""
+        low, high = self.at_least or 0, ticks if self.at_most is None else self.at_most
+        if low <= ticks <= high:
+            return None
+        return f"got {ticks:,} {self.name}, the scenario expects {self.words}"
+
+    @property
+    def words(self) -> str:
+        """The limits in words."""
+        if self.at_most is not None and self.at_most == self.at_least:
+            return f"{self.at_most:,}"
+        words = [f"at least {self.at_least:,}"] if self.at_least is not None else []
+        return " and ".join([*words, *([f"at most {self.at_most:,}"] if self.at_most is not None else [])])
+
+
+@attrs.frozen
 class ScenarioJob:
     """One admitted job. `backends` in the order in which they run; `workers` None means all of the device's."""
 
@@ -90,6 +122,7 @@ class ScenarioJob:
     workers: int | None
     expected_sha256: str | None = None
     expected_fault: str | None = None
+    expected_ticks: tuple[TickLimit, ...] = ()
     timeout_ticks: int | None = None
     faults: tuple[Fault, ...] = ()
 
@@ -137,6 +170,7 @@ class KernelJob:
     source_sha256: str | None = None
     expected_sha256: str | None = None
     expected_fault: str | None = None
+    expected_ticks: tuple[TickLimit, ...] = ()
     timeout_ticks: int | None = None
     faults: tuple[Fault, ...] = ()
     plan: KernelPlan | None = attrs.field(default=None, eq=False, repr=False)
@@ -223,8 +257,6 @@ def to_values(scenario: Scenario) -> dict[str, Any]:
 
 def _job_values(job: ScenarioJob) -> dict[str, Any]:
     geometry = job.geometry
-    expected = {"output_sha256": job.expected_sha256, "fault": job.expected_fault}
-    expected = {name: value for name, value in expected.items() if value is not None}
     values: dict[str, Any] = {
         "name": job.name,
         "op": geometry.op.name,
@@ -241,14 +273,18 @@ def _job_values(job: ScenarioJob) -> dict[str, Any]:
         "workers": job.workers,
         "timeout_ticks": job.timeout_ticks,
         "faults": [attrs.asdict(fault) for fault in job.faults] or None,
-        "expect": expected or None,
+        "expect": _expected_values(job) or None,
     }
     return {name: value for name, value in values.items() if value is not None}
 
 
+def _expected_values(job: AnyJob) -> dict[str, Any]:
+    expected: dict[str, Any] = {"output_sha256": job.expected_sha256, "fault": job.expected_fault}
+    expected |= {limit.name: limit.values for limit in job.expected_ticks}
+    return {name: value for name, value in expected.items() if value is not None}
+
+
 def _kernel_values(job: KernelJob) -> dict[str, Any]:
-    expected = {"output_sha256": job.expected_sha256, "fault": job.expected_fault}
-    expected = {name: value for name, value in expected.items() if value is not None}
     values: dict[str, Any] = {
         "name": job.name,
         "kernel": job.reference,
@@ -258,7 +294,7 @@ def _kernel_values(job: KernelJob) -> dict[str, Any]:
         "workers": job.workers,
         "timeout_ticks": job.timeout_ticks,
         "faults": [attrs.asdict(fault) for fault in job.faults] or None,
-        "expect": expected or None,
+        "expect": _expected_values(job) or None,
     }
     return {name: value for name, value in values.items() if value is not None}
 

@@ -9,7 +9,7 @@ from tessbed.kernels.custom.codec import decode_call
 from tessbed.kernels.custom.kernel_plan import KernelPlan
 from tessbed.scenarios.backends import BackendRun
 from tessbed.scenarios.custom.reference import KernelMismatch
-from tessbed.scenarios.model import AnyJob, Scenario
+from tessbed.scenarios.model import AnyJob, Scenario, TickLimit
 from tessbed.scenarios.oracle.comparison import Mismatch
 from tessbed.sim.checkers.kernel_report import KernelReport, plain_bytes
 
@@ -64,6 +64,15 @@ class Outcome:
     disagreement: str | None = None
     idle: tuple[str, ...] = ()
     unjudged: bool = False
+    expected_ticks: tuple[TickLimit, ...] = ()
+
+    @property
+    def tick_complaints(self) -> list[str]:
+        """What is wrong with the ticks of a job that ended well, in words."""
+        result = self.run.result if self.run and self.trouble is None else None
+        ticks = {"device_ticks": result.device_ticks, "job_ticks": result.job_ticks} if result else {}
+        found = [limit.complaint(ticks[limit.name]) for limit in self.expected_ticks if limit.name in ticks]
+        return [text for text in found if text]
 
     @property
     def verified(self) -> bool:
@@ -77,9 +86,11 @@ class Outcome:
 
     @property
     def as_expected(self) -> bool:
-        """Verified, with the hash that the scenario names, or failed in the way that it names."""
-        if self.timing_only or self.disagreement:
-            return self.disagreement is None
+        """Verified, with the hash and the ticks that the scenario names, or failed in the way that it names."""
+        if self.disagreement or self.tick_complaints:
+            return False
+        if self.timing_only:
+            return True
         if self.expected_fault:
             return self.trouble is not None and self.trouble.status == self.expected_fault
         sound = self.verified or (self.unjudged and self.trouble is None)

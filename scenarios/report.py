@@ -83,8 +83,10 @@ def _result(outcome: Outcome) -> dict[str, Any]:
         **judged,
         "ticks": outcome.run.ticks if outcome.run and not outcome.trouble else None,
     }
-    if outcome.expected_sha256 or outcome.expected_fault:
+    if outcome.expected_sha256 or outcome.expected_fault or outcome.expected_ticks:
         result["as_expected"] = outcome.as_expected
+    if outcome.tick_complaints:
+        result["unexpected_ticks"] = outcome.tick_complaints
     if outcome.disagreement:
         result["engines_part"] = outcome.disagreement
     if outcome.idle:
@@ -135,12 +137,18 @@ def report_table(run: ScenarioRun) -> list[str]:
 
 
 def _verdict(run: ScenarioRun) -> str:
-    judged = [outcome.ok for outcome in run.outcomes if not outcome.timing_only and not outcome.unjudged]
+    judged = [
+        _bytes_right(outcome) and not outcome.idle
+        for outcome in run.outcomes
+        if not outcome.timing_only and not outcome.unjudged
+    ]
     timed = sum(outcome.timing_only for outcome in run.outcomes)
     unjudged = sum(outcome.unjudged for outcome in run.outcomes)
+    late = sum(bool(outcome.tick_complaints) for outcome in run.outcomes)
     words = [f"{sum(judged)} of {len(judged)} results correct, byte for byte"] if judged else []
     words += [f"{unjudged} unjudged: the kernel has no reference"] if unjudged else []
-    return "; ".join([*words, *([f"{timed} timed only, none of their bytes moved"] if timed else [])])
+    words += [f"{timed} timed only, none of their bytes moved"] if timed else []
+    return "; ".join([*words, *([f"{late} with other ticks than expected"] if late else [])])
 
 
 def _row(entry: JobOutcome, outcome: Outcome) -> tuple[str, ...]:
@@ -162,9 +170,14 @@ def _judgement(outcome: Outcome) -> str:
         return "not moved"
     if outcome.trouble:
         return f"{outcome.trouble.status}{', as expected' * outcome.as_expected}"
-    if outcome.unjudged and outcome.as_expected:
+    if outcome.unjudged and _bytes_right(outcome):
         return "unjudged"
-    return "right" if outcome.as_expected else "WRONG" if outcome.mismatch else "unexpected"
+    return "right" if _bytes_right(outcome) else "WRONG" if outcome.mismatch else "unexpected"
+
+
+def _bytes_right(outcome: Outcome) -> bool:
+    """Whether all is as expected but for the ticks, which are no affair of the bytes."""
+    return attrs.evolve(outcome, expected_ticks=()).as_expected
 
 
 def _remarks(run: ScenarioRun) -> list[str]:
@@ -198,6 +211,7 @@ def complaints(outcome: Outcome) -> list[str]:
         return [f"{outcome.trouble.kind}: {outcome.trouble.text}"]
     texts = [str(outcome.mismatch)] if outcome.mismatch else []
     texts += [outcome.disagreement] if outcome.disagreement else []
+    texts += outcome.tick_complaints
     if outcome.timing_only:
         return texts
     if outcome.expected_fault:

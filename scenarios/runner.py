@@ -217,7 +217,8 @@ class Runner:
             kind = "hazard" if error.status == "kernel_hazard" else "fault"
             return _troubled(job, Trouble(kind, str(error), error.status), None)
         done = BackendRun(NO_OUTPUT, result.device_ticks, result=result)
-        return Outcome("ev74", None, _output_bytes(job), None, None, done, timing_only=True)
+        limits = job.expected_ticks
+        return Outcome("ev74", None, _output_bytes(job), None, None, done, timing_only=True, expected_ticks=limits)
 
     def _compared(self, outcome: Outcome, job: AnyJob) -> Outcome:
         """The outcome, with where the exact engine disagrees."""

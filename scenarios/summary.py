@@ -47,8 +47,14 @@ def _job(job: ScenarioJob) -> Iterator[str]:
     for fault in job.faults:
         where = f"at transfer {fault.transfer} of worker {fault.worker}" if fault.kind in TRANSFER_FAULTS else ""
         yield f"    fault   {fault.kind} {where or f'by {fault.ticks:,} ticks' * (fault.ticks > 0)}".rstrip()
+    yield from _expected(job)
+
+
+def _expected(job: ScenarioJob | KernelJob) -> Iterator[str]:
     if job.expected_fault or job.expected_sha256:
         yield f"    expect  {job.expected_fault or f'sha256 {job.expected_sha256}'}"
+    for limit in job.expected_ticks:
+        yield f"    expect  {limit.words} {limit.name}"
 
 
 def _kernel(job: KernelJob) -> Iterator[str]:
@@ -61,8 +67,7 @@ def _kernel(job: KernelJob) -> Iterator[str]:
         source = f"pattern {buffer.source.pattern}" if buffer.source.pattern else f"from {buffer.source.written}"
         offset = f", {buffer.offset} bytes into a page" if buffer.offset else ""
         yield f"    buffer  {' '.join(filter(None, [buffer.port, form]))}: {source}{offset}"
-    if job.expected_fault or job.expected_sha256:
-        yield f"    expect  {job.expected_fault or f'sha256 {job.expected_sha256}'}"
+    yield from _expected(job)
 
 
 def _tiled(job: ScenarioJob) -> str:

@@ -35,11 +35,12 @@ from tessbed.scenarios.format.admission_errors import (
 from tessbed.scenarios.format.diagnostics import KeyPath, closest
 from tessbed.scenarios.format.reader import Reader
 from tessbed.scenarios.format.schema_keys import BACKENDS, BLOCKED, CHANNELS, CHOOSING, all_dtypes, op_names, targets
-from tessbed.scenarios.model import Geometry, InputSource, ScenarioJob
+from tessbed.scenarios.model import Geometry, InputSource, ScenarioJob, TickLimit
 from tessbed.sim.fault_injection import FAULT_KINDS, TRANSFER_FAULTS, Fault
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 FILL = "int8_channel_padding"
+TICK_NAMES = ("device_ticks", "job_ticks")
 
 
 @attrs.frozen
@@ -108,6 +109,7 @@ def _job(
         workers=values["workers"],
         expected_sha256=expected.get("output_sha256"),
         expected_fault=expected.get("fault"),
+        expected_ticks=tuple(tick_limits(expected)),
         timeout_ticks=values["timeout_ticks"],
         faults=tuple(Fault(**fault) for fault in values["faults"]),
     )
@@ -165,6 +167,7 @@ def _together(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
     """Report keys that contradict or miss each other."""
     _one_layout(reader, path, values)
     _fitting_the_op(reader, path, values)
+    judge_expected_ticks(reader, path, values)
     given = values.get("input")
     if given is None or (*path, "input") in reader.invalid:
         return
@@ -172,6 +175,34 @@ def _together(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
     if len(written) != 1:
         what = "pattern and file" if written else "neither pattern nor file"
         reader.report_error((*path, "input"), f"got {what}, wanted one of them")
+
+
+def judge_expected_ticks(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
+    """Report limits of ticks that nothing can keep: none at all, two that exclude each other, those of a failure."""
+    expected = values.get("expect") or {}
+    for name in TICK_NAMES:
+        limits, here = expected.get(name), (*path, "expect", name)
+        if limits is None or not reader.sound(here):
+            continue
+        if expected.get("fault"):
+            text = f"got {name} and fault, wanted one of them: a job that fails has no such ticks"
+            _error_at_key(reader, here, text)
+        elif isinstance(limits, dict):
+            low, high = limits.get("at_least"), limits.get("at_most")
+            if low is None and high is None:
+                reader.report_error(here, "got an empty table, wanted at_most, at_least or both")
+            elif low is not None and high is not None and low > high:
+                reader.report_error((*here, "at_least"), f"got {low}, wanted no more than at_most, {high}")
+
+
+def tick_limits(expected: dict[str, Any]) -> Iterator[TickLimit]:
+    """The limits that `expect` says."""
+    for name in TICK_NAMES:
+        limits = expected.get(name)
+        if isinstance(limits, dict):
+            yield TickLimit(name, limits.get("at_most"), limits.get("at_least"))
+        elif limits is not None:
+            yield TickLimit(name, limits, limits)
 
 
 def _nowhere_to_be(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
@@ -189,15 +220,19 @@ def _on_ev74_only(values: dict[str, Any]) -> Iterator[tuple[KeyPath, str]]:
             yield (name,), str(values[name])
     if faults := values.get("faults"):
         yield ("faults",), " and ".join(str(fault.get("kind", "a fault")) for fault in faults)
-    if fault := (values.get("expect") or {}).get("fault"):
+    expected = values.get("expect") or {}
+    if fault := expected.get("fault"):
         yield ("expect", "fault"), fault
+    for name in TICK_NAMES:
+        if expected.get(name) is not None:
+            yield ("expect", name), name
 
 
 def _never_striking(reader: Reader, path: KeyPath, values: dict[str, Any], empty: bool, workers: int | None) -> None:
     """Report the faults that nothing can meet: of an empty tensor, of workers that are not there, late by no tick."""
     if empty:
         for keys, value in _on_ev74_only(values):
-            if keys[0] in ("faults", "expect"):
+            if keys[0] == "faults" or keys == ("expect", "fault"):
                 text = f"got {value} on an empty tensor, wanted no such key: nothing is submitted, nothing fails"
                 _error_at_key(reader, (*path, *keys), text)
         return

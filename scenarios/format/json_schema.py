@@ -47,7 +47,7 @@ def _content(key: Key) -> dict[str, Any]:
     if key.many:
         return {"type": "array", "minItems": 1, "items": _table(key.table)}
     if key.table:
-        return _table(key.table)
+        return {"anyOf": [key.kind.schema, _table(key.table)]} if key.kind else _table(key.table)
     if key.kind is DEVICE:
         named = [{"enum": list(preset_names())}, {"type": "string", "minLength": 1}]
         preset = {"description": PRESET_MEANING, "anyOf": named, "default": "ev74-4core"}

@@ -12,6 +12,7 @@ from tessbed.kernels.custom.loading import parse_reference, registered_names
 from tessbed.kernels.custom.ports import unknown_scalar
 from tessbed.kernels.custom.scalar_types import port_scalar
 from tessbed.scenarios.format.diagnostics import KeyPath, nearest
+from tessbed.scenarios.format.job_parser import judge_expected_ticks, tick_limits
 from tessbed.scenarios.format.reader import Reader, describe_value
 from tessbed.scenarios.format.schema_keys import BUFFER
 from tessbed.scenarios.model import InputSource, KernelBuffer, KernelJob
@@ -32,6 +33,7 @@ def kernel_job_of(
     arguments = tuple(_arguments(reader, (*path, "args"), values.get("args") or {}))
     buffers = tuple(_buffers(reader, (*path, "buffers"), values.get("buffers") or {}, folder, to_run))
     _judge_workers(reader, path, values, device)
+    judge_expected_ticks(reader, path, values)
     if not reader.sound(path):
         return None
     expected = values["expect"] or {}
@@ -46,6 +48,7 @@ def kernel_job_of(
         source_sha256=values["kernel_sha256"],
         expected_sha256=expected.get("output_sha256"),
         expected_fault=expected.get("fault"),
+        expected_ticks=tuple(tick_limits(expected)),
         timeout_ticks=values["timeout_ticks"],
         faults=tuple(Fault(**fault) for fault in values["faults"]),
         places=_places(reader, path, values),

@@ -91,16 +91,16 @@ class Reader:
     def _value(self, path: KeyPath, value: Any, key: Key) -> Any:
         if key.many:
             return self._tables(path, value, key)
-        if key.table:
+        if key.table and (key.kind is None or isinstance(value, dict)):
             return self.table(path, value, key.table)
         assert key.kind is not None
-        self._judge(path, value, key.kind)
+        self._judge(path, value, key.kind, f" or a table with {names_of(key.table)}" if key.table else "")
         return value
 
-    def _judge(self, path: KeyPath, value: Any, kind: Kind) -> None:
+    def _judge(self, path: KeyPath, value: Any, kind: Kind, or_else: str = "") -> None:
         if not kind.fits(value):
             hint = nearest(value, kind.names) if isinstance(value, str) else ""
-            self.report_error(path, f"got {describe_value(value)}, wanted {kind.wanted}{hint}")
+            self.report_error(path, f"got {describe_value(value)}, wanted {kind.wanted}{or_else}{hint}")
         elif kind.item is not None:
             for index, item in enumerate(value):
                 self._judge((*path, index), item, kind.item)

@@ -7,7 +7,7 @@ Both read the same text; a text that tomllib refuses is never walked.
 import re
 import tomllib
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import attrs
@@ -156,14 +156,22 @@ FoundKey = tuple[KeyPath, Spot | None, Spot]
 
 def _walk(text: str) -> Iterator[FoundKey]:
     """(path, place of the key, place of the value) of everything in the text."""
-    from tree_sitter import Language, Parser
-    from tree_sitter_toml import language
-
     inner = [_inner_bytes(line) for line in text.split("\n")]
 
     def spot(node: Any) -> Spot:
         row, column = node.start_point
         return row + 1, column - bisect_left(inner[row], column) + 1
+
+    return walk(text, spot)
+
+
+def walk(text: str, spot: Callable[[Any], Any]) -> Iterator[tuple[KeyPath, Any, Any]]:
+    """(path, `spot` of the key's node, `spot` of the value's node) of everything in the text, which is valid TOML.
+
+    The key is None for an item of a list; a table has its header, or the dotted key that begins it, as key and value.
+    """
+    from tree_sitter import Language, Parser
+    from tree_sitter_toml import language
 
     counts: dict[KeyPath, int] = {}
     for node in Parser(Language(language())).parse(text.encode()).root_node.named_children:

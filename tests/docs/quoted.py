@@ -24,6 +24,7 @@ PAGES = tuple(
         "docs/tour.md",
         "docs/python.md",
         "docs/runtime.md",
+        "docs/pytest.md",
         "docs/command-line.md",
         "docs/operations.md",
         "docs/fused.md",

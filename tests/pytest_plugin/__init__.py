@@ -1,0 +1,1 @@
+"""The pytest plugin: as users run it, and what it writes into their files."""

@@ -42,8 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(ScenarioCollection(config), "tessbed scenarios")
 
 
-@pytest.fixture
-def ev74(request: pytest.FixtureRequest) -> "Ev74":
+@pytest.fixture(name="ev74")
+def simulated_ev74(request: pytest.FixtureRequest) -> "Ev74":
     """A fresh `tessbed.Ev74`; the marker `ev74(device, **fields)` says of which device."""
     from tessbed.interface.ev74 import Ev74
 

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from tessbed.pytest_plugin.expectation_update import Measurement, update_file
+from tessbed.pytest_plugin.expectation_update import JobMeasurement, update_file
 from tessbed.pytest_plugin.scenario_items import ScenarioFile, ScenarioItem, shown_path
 
 SETTING = "tessbed_scenarios"
@@ -27,7 +27,7 @@ class ScenarioCollection:
 
     config: pytest.Config
     named: frozenset[Path] = attrs.field(init=False)
-    measured: list[Measurement] = attrs.field(factory=list, init=False)
+    measured: list[JobMeasurement] = attrs.field(factory=list, init=False)
     written: list[str] = attrs.field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -55,17 +55,17 @@ class ScenarioCollection:
         """Keep what was measured."""
         found = getattr(report, "tessbed_measured", None)
         if found:
-            self.measured.append(Measurement(**found))
+            self.measured.append(JobMeasurement(**found))
 
     def pytest_sessionfinish(self) -> None:
         """Write the files, where this is asked for and this is the process that does it."""
         if self.config.getoption("tessbed_update") and not hasattr(self.config, "workerinput"):
-            by_file: dict[str, list[Measurement]] = {}
+            by_file: dict[str, list[JobMeasurement]] = {}
             for one in self.measured:
                 by_file.setdefault(one.file, []).append(one)
             self.written = [self._updated(Path(name), of_file) for name, of_file in sorted(by_file.items())]
 
-    def _updated(self, path: Path, measured: list[Measurement]) -> str:
+    def _updated(self, path: Path, measured: list[JobMeasurement]) -> str:
         return f"{shown_path(path, self.config)}: {update_file(path, measured)}"
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

@@ -21,7 +21,7 @@ Change = tuple[tuple[str | int, ...], Any]
 
 
 @attrs.frozen
-class Measurement:
+class JobMeasurement:
     """What one job measured on one backend: `values` by the keys of `expect`."""
 
     file: str
@@ -29,7 +29,7 @@ class Measurement:
     values: dict[str, Any]
 
 
-def update_file(path: Path, measured: Sequence[Measurement]) -> str:
+def update_file(path: Path, measured: Sequence[JobMeasurement]) -> str:
     """Write what was measured; returns what was done, in words."""
     try:
         text = path.read_bytes().decode("utf-8")
@@ -43,7 +43,7 @@ def update_file(path: Path, measured: Sequence[Measurement]) -> str:
     return "written"
 
 
-def updated(text: str, measured: Sequence[Measurement]) -> str:
+def updated(text: str, measured: Sequence[JobMeasurement]) -> str:
     """The text with what was measured. Raises ValueError where the new text would not say just that."""
     mark, text = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
     wanted: dict[str, Any] = tomllib.loads(text)
@@ -56,7 +56,7 @@ def updated(text: str, measured: Sequence[Measurement]) -> str:
     return mark + text
 
 
-def _changes(values: dict[str, Any], measured: Sequence[Measurement]) -> Iterator[Change]:
+def _changes(values: dict[str, Any], measured: Sequence[JobMeasurement]) -> Iterator[Change]:
     jobs: dict[int, dict[str, Any]] = {}
     for one in measured:
         jobs.setdefault(one.job, {}).update(one.values)

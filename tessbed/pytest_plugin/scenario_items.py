@@ -10,7 +10,7 @@ import pytest
 
 from tessbed.commands.diagnostics import diagnostics
 from tessbed.commands.exits import code_of
-from tessbed.pytest_plugin.expectation_update import Measurement
+from tessbed.pytest_plugin.expectation_update import JobMeasurement
 from tessbed.scenarios.format.diagnostics import ScenarioError, first_lines
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.library import read_source
@@ -75,7 +75,7 @@ class ScenarioItem(pytest.Item):
     def __init__(self, *, job: ScenarioJob, backend: str, line: int, **more: Any) -> None:
         super().__init__(**more)
         self.job, self.backend, self.line = job, backend, line
-        self.measured: Measurement | None = None
+        self.measured: JobMeasurement | None = None
         if self.config.pluginmanager.hasplugin("xdist"):
             self.add_marker(pytest.mark.xdist_group(str(self.path)))  # for --dist loadgroup: a file runs once
 
@@ -123,7 +123,7 @@ def _properties(outcome: Outcome) -> list[tuple[str, object]]:
     return [*ticks, *([("output_sha256", outcome.output_sha256)] if outcome.output_sha256 else [])]
 
 
-def _measurement(path: Path, job: ScenarioJob, outcome: Outcome) -> Measurement:
+def _measurement(path: Path, job: ScenarioJob, outcome: Outcome) -> JobMeasurement:
     result = outcome.run.result if outcome.run else None
     ticks = {"device_ticks": result.device_ticks, "job_ticks": result.job_ticks} if result else {}
-    return Measurement(str(path), job.index, {"output_sha256": outcome.output_sha256, **ticks})
+    return JobMeasurement(str(path), job.index, {"output_sha256": outcome.output_sha256, **ticks})

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from tessbed.pytest_plugin.expectation_update import Measurement, update_file, updated
+from tessbed.pytest_plugin.expectation_update import JobMeasurement, update_file, updated
 from tessbed.pytest_plugin.toml_edit import with_value
 from tessbed.scenarios.library import catalogue
 
@@ -88,7 +88,7 @@ CASES = {
 @pytest.mark.parametrize(("before", "after"), CASES.values(), ids=CASES.keys())
 def test_texts(before: str, after: str) -> None:
     """Each way in which a file may say `expect` is kept; a second update changes nothing."""
-    measured = [Measurement("f", 0, MEASURED)]
+    measured = [JobMeasurement("f", 0, MEASURED)]
     assert updated(before, measured).splitlines() == after.splitlines() or updated(before, measured) == after
     assert sorted(updated(before, measured)) == sorted(after)
     assert updated(after, measured) == after
@@ -99,7 +99,7 @@ def test_catalogue(name: str) -> None:
     """Every job of every scenario that ships can be written; only lines of `expect` change."""
     text = catalogue()[name].read_text(encoding="utf-8")
     jobs = tomllib.loads(text)["jobs"]
-    new = updated(text, [Measurement("f", index, MEASURED) for index in range(len(jobs))])
+    new = updated(text, [JobMeasurement("f", index, MEASURED) for index in range(len(jobs))])
     wanted = tomllib.loads(text)
     for job in wanted["jobs"]:
         job["expect"] = {**job.get("expect", {}), "output_sha256": "ab" * 32, "device_ticks": 7}
@@ -111,7 +111,7 @@ def test_catalogue(name: str) -> None:
 def test_the_order_of_jobs() -> None:
     """Each job gets its own values."""
     text = '[[jobs]]\nname = "a"\n[[jobs]]\nname = "b"\n'
-    new = updated(text, [Measurement("f", 1, {"device_ticks": 2}), Measurement("f", 0, {"device_ticks": 1})])
+    new = updated(text, [JobMeasurement("f", 1, {"device_ticks": 2}), JobMeasurement("f", 0, {"device_ticks": 1})])
     assert [job["expect"]["device_ticks"] for job in tomllib.loads(new)["jobs"]] == [1, 2]
 
 
@@ -125,5 +125,5 @@ def test_a_file_that_is_no_text(tmp_path) -> None:
     """What can not be edited is said, and stays."""
     file = tmp_path / "f.toml"
     file.write_bytes(b"\xff[[jobs]]\n")
-    assert update_file(file, [Measurement(str(file), 0, MEASURED)]).startswith("not written: ")
+    assert update_file(file, [JobMeasurement(str(file), 0, MEASURED)]).startswith("not written: ")
     assert file.read_bytes() == b"\xff[[jobs]]\n"

@@ -268,5 +268,5 @@ def test_the_entry_point_names_the_plugin() -> None:
     about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert about["entry-points"]["pytest11"] == {"tessbed": "tessbed.pytest_plugin"}
     assert any(re.match("pytest>=", name) for name in about["optional-dependencies"]["pytest"])
-    code = "import tessbed.pytest_plugin as p; assert p.pytest_addoption and p.ev74"
+    code = "import tessbed.pytest_plugin as p; assert p.pytest_addoption and p.simulated_ev74"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -14,7 +14,7 @@ from tessbed.pytest_plugin.expectation_update import JobMeasurement
 from tessbed.scenarios.format.diagnostics import ScenarioError, first_lines
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.library import read_source
-from tessbed.scenarios.model import Scenario, ScenarioJob
+from tessbed.scenarios.model import AnyJob, Scenario, ScenarioJob
 from tessbed.scenarios.outcome import Outcome, ScenarioRun
 from tessbed.scenarios.report import complaints, report_table
 from tessbed.scenarios.runner import run_scenario
@@ -57,22 +57,27 @@ class ScenarioFile(pytest.File):
             for backend in job.backends:
                 yield ScenarioItem.from_parent(self, name=f"{job.name}[{backend}]", job=job, backend=backend, line=line)
 
-    def run(self, job: ScenarioJob, backend: str) -> ScenarioRun:
+    def run(self, job: AnyJob, backend: str) -> ScenarioRun:
         """The run of one job on one backend; on EV74 with the jobs before it, which leave their kernels loaded."""
         assert self._scenario is not None
-        if backend == "a65":
+        if backend == "a65" and isinstance(job, ScenarioJob):
             return run_scenario(attrs.evolve(self._scenario, jobs=(attrs.evolve(job, backends=("a65",)),)))
         if self._device_run is None:
-            jobs = [attrs.evolve(each, backends=("ev74",)) for each in self._scenario.jobs if "ev74" in each.backends]
-            self._device_run = run_scenario(attrs.evolve(self._scenario, jobs=tuple(jobs)))
+            jobs = tuple(_on_ev74(each) for each in self._scenario.jobs if "ev74" in each.backends)
+            self._device_run = run_scenario(attrs.evolve(self._scenario, jobs=jobs))
         entry = next(entry for entry in self._device_run.jobs if entry.job.index == job.index)
         return attrs.evolve(self._device_run, jobs=(entry,))
+
+
+def _on_ev74(job: AnyJob) -> AnyJob:
+    """The job on the EV74 alone; a kernel of one's own runs nowhere else."""
+    return attrs.evolve(job, backends=("ev74",)) if isinstance(job, ScenarioJob) else job
 
 
 class ScenarioItem(pytest.Item):
     """One job on one backend. Its ticks and the hash of its output are properties of its report, and of JUnit XML."""
 
-    def __init__(self, *, job: ScenarioJob, backend: str, line: int, **more: Any) -> None:
+    def __init__(self, *, job: AnyJob, backend: str, line: int, **more: Any) -> None:
         super().__init__(**more)
         self.job, self.backend, self.line = job, backend, line
         self.measured: JobMeasurement | None = None
@@ -90,7 +95,8 @@ class ScenarioItem(pytest.Item):
         run = self.file.run(self.job, self.backend)
         (outcome,) = run.jobs[0].outcomes
         self.user_properties += _properties(outcome)
-        accepted = self.config.getoption("tessbed_update") and outcome.verified and not self.job.expected_fault
+        right = outcome.verified or (outcome.unjudged and outcome.trouble is None)
+        accepted = self.config.getoption("tessbed_update") and right and not self.job.expected_fault
         if accepted:
             self.measured = _measurement(self.path, self.job, outcome)
         if not (outcome.ok or (accepted and not outcome.idle)):
@@ -123,7 +129,7 @@ def _properties(outcome: Outcome) -> list[tuple[str, object]]:
     return [*ticks, *([("output_sha256", outcome.output_sha256)] if outcome.output_sha256 else [])]
 
 
-def _measurement(path: Path, job: ScenarioJob, outcome: Outcome) -> JobMeasurement:
+def _measurement(path: Path, job: AnyJob, outcome: Outcome) -> JobMeasurement:
     result = outcome.run.result if outcome.run else None
     ticks = {"device_ticks": result.device_ticks, "job_ticks": result.job_ticks} if result else {}
     return JobMeasurement(str(path), job.index, {"output_sha256": outcome.output_sha256, **ticks})

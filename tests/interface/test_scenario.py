@@ -13,6 +13,7 @@ import tessbed
 from tests.cli.conftest import HEAD
 from tests.cli.conftest import Tessbed as Command
 from tests.cli.conftest import tessbed as command
+from tests.scenarios.texts import COPY
 
 __all__ = ["command"]
 VALUES: dict[str, Any] = {
@@ -117,6 +118,15 @@ def test_compare(head: Path) -> None:
     reported = one.compare(other)
     ticks = [scenario.run().job("head").device_ticks or 0 for scenario in (one, other)]
     assert reported.to_arrays()["difference_ticks"].sum() == reported["difference_ticks"] == ticks[1] - ticks[0]
+
+
+def test_a_kernel_of_ones_own(tmp_path: Path) -> None:
+    """A reference to a kernel is a scenario of one job; without a reference function nothing is verified."""
+    (tmp_path / "copy.py").write_text(COPY)
+    scenario = tessbed.Scenario.load(f"{tmp_path}/copy.py:copy", {"jobs.*.args.rows": 16})
+    job = scenario.run().job("copy")
+    assert (job.op, job.verified, job.ok, job.output_bytes) == ("copy", None, True, 16 * 64)
+    assert scenario.sweep({"device.workers": [1, 2]}).to_arrays()["device_ticks"].shape == (2,)
 
 
 def test_a_run_keeps_traces_where_asked(head: Path) -> None:

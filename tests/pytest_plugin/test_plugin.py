@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HEAD
+from tests.scenarios.texts import COPY
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).resolve().parents[2]
@@ -165,6 +166,24 @@ def test_kernels_stay_loaded_from_job_to_job(project: pytest.Pytester) -> None:
     project.path.joinpath("scenarios", "head.toml").write_text(text)
     run(project).assert_outcomes(passed=4)
     run(project, "-k", "second and ev74").assert_outcomes(passed=1, deselected=3)
+
+
+def test_a_kernel_of_ones_own(project: pytest.Pytester) -> None:
+    """A scenario with a kernel is a test like any other; collecting it does not import the kernel."""
+    folder = project.path.joinpath("scenarios")
+    folder.joinpath("head.toml").write_text('name = "k"\n[[jobs]]\nname = "copy"\nkernel = "copy.py:copy"\n')
+    folder.joinpath("copy.py").write_text(COPY)
+    run(project, "--tessbed-update").assert_outcomes(passed=1)
+    text = folder.joinpath("head.toml").read_text()
+    assert re.search(r"^expect = \{ output_sha256 = .*, device_ticks = \d+ \}$", text, re.MULTILINE)
+    run(project).assert_outcomes(passed=1)
+    folder.joinpath("copy.py").write_text("raise SystemExit('imported')\n")
+    result = run(project, "--collect-only", "-q")
+    result.stdout.fnmatch_lines(["scenarios/head.toml::copy?ev74?"])
+    folder.joinpath("copy.py").write_text("raise ValueError('mine')\n")
+    result = run(project)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*copy.py*mine*"])
 
 
 def test_junit_xml(project: pytest.Pytester) -> None:

@@ -20,3 +20,15 @@ linear = { strides_bytes = [100, 20, 4] }
 to = "fp32"
 input = { pattern = "random" }
 """
+COPY = """\
+import tessbed
+
+@tessbed.kernel(inputs={"src": "uint8[rows, 64]"}, outputs={"dst": "uint8[rows, 64]"}, api=1)
+def copy(w, src, dst, *, rows=32):
+    for box in w.own(dst):
+        yield w.band(src[box], dst[box], same)
+
+def same(source, target):
+    target[...] = source
+"""
+"""A kernel without a reference."""

@@ -1,4 +1,4 @@
-"""What docs/scenario.md and docs/study.md show, renewed by `python -m tessbed.scenarios.docs`, and the JSON schema.
+"""What docs/scenario.md, docs/study.md, docs/load.md show, renewed by `python -m tessbed.scenarios.docs`; the schema.
 
 A table is between `<!-- table: NAME -->` and `<!-- end of table -->`. A console block shows what its command
 really prints; the scenario files that it names are the TOML blocks that begin with `# file: NAME`. The rest is written
@@ -14,7 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tessbed.scenarios.format.json_schema import schema_text
-from tessbed.scenarios.format.schema_keys import SCENARIO, Key
+from tessbed.scenarios.format.load.load_keys import SCENARIO_FILE
+from tessbed.scenarios.format.schema_keys import Key
 from tessbed.sim.docs import BLOCK
 from tessbed.sim.fault_injection import FAULT_KINDS
 from tessbed.sim.spec.device_spec import load_preset, preset_names
@@ -47,7 +48,7 @@ def _printed(command: str, folder: str) -> str:
 
 def keys() -> tuple[tuple[str, ...], Rows]:
     """Every key of a scenario file."""
-    return ("key", "wanted", "without it", "meaning"), _rows(SCENARIO, "")
+    return ("key", "wanted", "without it", "meaning"), _rows(SCENARIO_FILE, "")
 
 
 def fault_rows() -> tuple[tuple[str, ...], Rows]:
@@ -78,7 +79,10 @@ def _rows(table: tuple[Key, ...], prefix: str) -> Iterator[tuple[str, ...]]:
         yield f"`{name}`", _kind(key).replace('"', "`"), absent, key.meaning
         inside = f"{name}[]." if key.many else f"{name}."
         yield from _rows(key.table, inside)
-        yield from _rows(tuple(other for other in key.other if other not in key.table), inside)
+        shown = [inner.name for inner in key.table]
+        for _, value, form in key.forms:
+            own = tuple(inner for inner in form if inner.name not in shown)
+            yield from _rows(own, f"{name}[] ({value})." if value else inside)
 
 
 def _kind(key: Key) -> str:
@@ -99,4 +103,6 @@ if __name__ == "__main__":
     )
     studies = Path("docs/study.md")
     studies.write_text(renew_sessions(studies.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+    loads = Path("docs/load.md")
+    loads.write_text(renew_sessions(loads.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
     Path("docs/scenario.schema.json").write_text(schema_text(), encoding="utf-8", newline="\n")

@@ -7,12 +7,24 @@ from typing import Any
 import attrs
 
 from tessbed.kernels import ChannelStorage, MlaCBlocked, Strided
-from tessbed.scenarios.backends import BackendRun, Bytes
+from tessbed.scenarios import inputs
+from tessbed.scenarios.backends import BackendRun, Bytes, storage
 from tessbed.scenarios.custom.kernel_run import array_of
 from tessbed.scenarios.custom.reference import expected_outputs, first_mismatch
 from tessbed.scenarios.model import Geometry, KernelJob, ScenarioJob
-from tessbed.scenarios.oracle.comparison import OracleCase, verify
+from tessbed.scenarios.oracle.comparison import OracleCase, expected_output, verify
 from tessbed.scenarios.outcome import NO_OUTPUT, Outcome
+
+
+def fill_input(out: Bytes, job: ScenarioJob, seed: int, advance: Callable[[int], None] = lambda count: None) -> None:
+    """As `inputs.fill`; the input of a job that reads another's output is what the oracle says that this must hold."""
+    maker = job.input.maker
+    if maker is None:
+        inputs.fill(out, job, seed, advance)
+        return
+    source = storage(maker.plan.input.required_bytes)
+    fill_input(source, maker, seed)
+    out[:] = expected_output(oracle_case(maker.geometry), source, maker.output_prefill)[: len(out)]
 
 
 def judge_output(
@@ -31,7 +43,7 @@ def judge_output(
     )
 
 
-def judge_kernel(job: KernelJob, inputs: Sequence[Bytes], outputs: Sequence[Bytes], done: BackendRun) -> Outcome:
+def judge_kernel(job: KernelJob, sources: Sequence[Bytes], outputs: Sequence[Bytes], done: BackendRun) -> Outcome:
     """Hash the outputs, one after the other, and compare them with the kernel's reference, where it has one.
 
     Raises ContractError for a reference that fails.
@@ -41,7 +53,7 @@ def judge_kernel(job: KernelJob, inputs: Sequence[Bytes], outputs: Sequence[Byte
         digest.update(output.data)
     read, made = (
         [array_of(port, raw) for port, raw in zip(ports, raws, strict=True)]
-        for ports, raws in ((plan.inputs, inputs), (plan.outputs, outputs))
+        for ports, raws in ((plan.inputs, sources), (plan.outputs, outputs))
     )
     expected = expected_outputs(plan, read)
     return Outcome(

@@ -19,6 +19,7 @@ from tessbed.kernels import (
 )
 from tessbed.kernels.custom.kernel_plan import KernelPlan
 from tessbed.kernels.ops import requests_of
+from tessbed.scenarios.load.load_model import Load, load_values, stage_values
 from tessbed.sim.fault_injection import Fault
 from tessbed.sim.spec.device_spec import DeviceSpec, to_mapping
 
@@ -69,11 +70,22 @@ class Geometry:
 
 @attrs.frozen
 class InputSource:
-    """Where input bytes come from: a pattern's name, or a file (`written` as the scenario says it)."""
+    """Where input bytes come from: a pattern's name, a file (`written` as the scenario says it), or a job's output.
+
+    `maker` is that job.
+    """
 
     pattern: str | None = None
     path: Path | None = None
     written: str | None = None
+    job: str | None = None
+    maker: "ScenarioJob | None" = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """As a scenario says it."""
+        said = {"pattern": self.pattern, "file": self.written, "job": self.job}
+        return {name: value for name, value in said.items() if value is not None}
 
 
 @attrs.frozen
@@ -230,6 +242,7 @@ class Scenario:
     firmware: FirmwareChoice
     jobs: tuple[AnyJob, ...]
     preset_device: DeviceSpec = attrs.field(factory=DeviceSpec)
+    load: Load | None = None
 
     @property
     def operations(self) -> tuple[ScenarioJob, ...]:
@@ -245,13 +258,18 @@ class Scenario:
 def to_values(scenario: Scenario) -> dict[str, Any]:
     """The scenario as a file would say it, every default spelled out: reading it again gives an equal scenario."""
     firmware = scenario.firmware.to_values()
+    jobs = {job.index: _kernel_values(job) if isinstance(job, KernelJob) else _job_values(job) for job in scenario.jobs}
+    sections = load_values(scenario.load) if scenario.load else {}
+    for stage in scenario.load.stages if scenario.load else ():
+        jobs[stage.index] = jobs.get(stage.index, {}) | stage_values(stage)
     return {
         "name": scenario.name,
         **({"about": scenario.about} if scenario.about else {}),
         "seed": scenario.seed,
         "device": {"preset": scenario.preset, **to_mapping(scenario.device)},
         **({"firmware": firmware} if firmware else {}),
-        "jobs": [_kernel_values(job) if isinstance(job, KernelJob) else _job_values(job) for job in scenario.jobs],
+        "jobs": [jobs[index] for index in sorted(jobs)],
+        **{name: values for name, values in sections.items() if values},
     }
 
 
@@ -268,7 +286,7 @@ def _job_values(job: ScenarioJob) -> dict[str, Any]:
         "to": geometry.to.value if geometry.to else None,
         "int8_channel_padding": geometry.int8_channel_padding,
         **parameter_values(geometry),
-        "input": {"pattern": job.input.pattern} if job.input.pattern else {"file": job.input.written},
+        "input": job.input.values,
         "output_prefill": job.output_prefill,
         "workers": job.workers,
         "timeout_ticks": job.timeout_ticks,

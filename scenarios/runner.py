@@ -16,7 +16,7 @@ from tessbed.runtime.invariants import check_runtime, check_runtime_ended
 from tessbed.runtime.jobs import job as runtime_jobs
 from tessbed.runtime.memory.buffers import Buffer
 from tessbed.runtime.runtime import Runtime
-from tessbed.scenarios import backends, inputs
+from tessbed.scenarios import backends
 from tessbed.scenarios.backends import BackendRun, Bytes
 from tessbed.scenarios.custom.buffers import fill_port, streams
 from tessbed.scenarios.custom.preparation import prepared
@@ -24,7 +24,7 @@ from tessbed.scenarios.engine_compare import engine_difference
 from tessbed.scenarios.exact_device import ExactDevice, not_exact_because
 from tessbed.scenarios.fault_strikes import idle_faults, planned_faults, submitted
 from tessbed.scenarios.forecast import Meter
-from tessbed.scenarios.judgement import judge_kernel, judge_output
+from tessbed.scenarios.judgement import fill_input, judge_kernel, judge_output
 from tessbed.scenarios.model import AnyJob, KernelJob, Scenario, ScenarioJob
 from tessbed.scenarios.outcome import NO_OUTPUT, JobOutcome, Outcome, ScenarioRun, Trouble, kernel_trouble
 from tessbed.scenarios.timeline.timeline import Timeline
@@ -116,7 +116,7 @@ class Runner:
             if self.runtime and "ev74" in job.backends:
                 input_buffer = stack.enter_context(backends.input_buffer(self.runtime, job.plan))
             source = input_buffer.host if input_buffer else backends.storage(job.plan.input.required_bytes)
-            inputs.fill(source, job, self.scenario.seed, partial(self.meter.advance, "bytes filled"))
+            fill_input(source, job, self.scenario.seed, partial(self.meter.advance, "bytes filled"))
             return JobOutcome(job, tuple(self._on(backend, job, source, input_buffer) for backend in job.backends))
 
     def _on(self, backend: str, job: ScenarioJob, source: Bytes, input_buffer: Buffer | None) -> Outcome:

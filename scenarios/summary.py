@@ -98,4 +98,6 @@ def _tiles(plan: Plan) -> str:
 
 
 def _input(job: ScenarioJob) -> str:
+    if job.input.job:
+        return f"the output of {job.input.job}"
     return f"pattern {job.input.pattern}" if job.input.pattern else f"from {job.input.written}"

@@ -171,9 +171,9 @@ def _together(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
     given = values.get("input")
     if given is None or (*path, "input") in reader.invalid:
         return
-    written = [name for name in ("pattern", "file") if given.get(name, "what is wrong") is not None]
+    written = [name for name in ("pattern", "file", "job") if given.get(name, "what is wrong") is not None]
     if len(written) != 1:
-        what = "pattern and file" if written else "neither pattern nor file"
+        what = " and ".join(written) or "neither pattern nor file"
         reader.report_error((*path, "input"), f"got {what}, wanted one of them")
 
 
@@ -409,4 +409,4 @@ def _entries(reader: Reader, path: KeyPath, name: str, without: list[int], other
 
 def _input_source(values: dict[str, Any], folder: Path) -> InputSource:
     written = values.get("file")
-    return InputSource(values.get("pattern"), folder / written if written else None, written)
+    return InputSource(values.get("pattern"), folder / written if written else None, written, values.get("job"))

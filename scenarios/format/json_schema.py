@@ -5,7 +5,8 @@ from typing import Any
 
 import attrs
 
-from tessbed.scenarios.format.schema_keys import DEVICE, SCENARIO, Key
+from tessbed.scenarios.format.load.load_keys import SCENARIO_FILE
+from tessbed.scenarios.format.schema_keys import DEVICE, Key
 from tessbed.sim.spec.device_spec import DeviceSpec, preset_names
 
 PRESET_MEANING = "the device to start from: a preset that ships, a file, or what a package brings"
@@ -17,7 +18,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Tessbed scenario",
-        **_table(SCENARIO),
+        **_table(SCENARIO_FILE),
     }
 
 
@@ -42,10 +43,8 @@ def _key(key: Key) -> dict[str, Any]:
 
 
 def _content(key: Key) -> dict[str, Any]:
-    if key.many and key.mark:
-        return {"type": "array", "minItems": 1, "items": _either(key)}
     if key.many:
-        return {"type": "array", "minItems": 1, "items": _table(key.table)}
+        return {"type": "array", "minItems": 1, "items": _entry(key)}
     if key.table:
         return {"anyOf": [key.kind.schema, _table(key.table)]} if key.kind else _table(key.table)
     if key.kind is DEVICE:
@@ -57,19 +56,29 @@ def _content(key: Key) -> dict[str, Any]:
     return key.kind.schema
 
 
-def _either(key: Key) -> dict[str, Any]:
-    """Entries of two forms: those that have the key `mark` have the keys of the other."""
-    forms = {key.mark: key.other, "": key.table}
-    names = {form: [inner.name for inner in keys] for form, keys in forms.items()}
-    properties = {inner.name: _key(inner) for keys in forms.values() for inner in keys}
+def _entry(key: Key) -> dict[str, Any]:
+    """An entry of a list, of one form or another: each has its keys and no others."""
+    if not key.forms:
+        return _table(key.table)
+    tables = [key.table, *(keys for _, _, keys in key.forms)]
+    merged: dict[str, Any] = {}
+    for inner in (inner for keys in tables for inner in keys):
+        merged.setdefault(inner.name, _key(inner))
+    rule = _form(key.table, merged)
+    for name, value, keys in reversed(key.forms):
+        marked = {"required": [name], **({"properties": {name: {"enum": [value]}}} if value else {})}
+        rule = {"if": marked, "then": _form(keys, merged), "else": rule}
+    return {"type": "object", "properties": merged, "additionalProperties": False, **rule}
 
-    def form(own: str, other: str) -> dict[str, Any]:
-        foreign = [name for name in names[other] if name not in names[own]]
-        required = [inner.name for inner in forms[own] if inner.required]
-        return {"required": required, "properties": dict.fromkeys(foreign, False)}
 
-    marked = {"if": {"required": [key.mark]}, "then": form(key.mark, ""), "else": form("", key.mark)}
-    return {"type": "object", "properties": properties, **marked, "additionalProperties": False}
+def _form(keys: tuple[Key, ...], merged: dict[str, Any]) -> dict[str, Any]:
+    """What one form asks for: the keys that it needs, and none of the other forms'."""
+    own = [key.name for key in keys]
+    foreign = [name for name in merged if name not in own]
+    return {
+        "required": [key.name for key in keys if key.required],
+        "properties": dict.fromkeys(foreign, False),
+    }
 
 
 def _fields(spec: Any) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from tessbed.scenarios.format.address_space import too_small
 from tessbed.scenarios.format.diagnostics import LONGEST_KEY, KeyPath, ScenarioError, path_text, shortened
 from tessbed.scenarios.format.job_parser import JobFindings, job_of, written_at
 from tessbed.scenarios.format.kernel_parser import kernel_job_of
+from tessbed.scenarios.format.load.load_keys import SCENARIO_FILE
+from tessbed.scenarios.format.load.load_parser import is_external, linked, load_of
 from tessbed.scenarios.format.presets.preset_file import PresetSource, read_preset
 from tessbed.scenarios.format.reader import Reader, describe_value
-from tessbed.scenarios.format.schema_keys import SCENARIO
 from tessbed.scenarios.format.toml_source import Source
 from tessbed.scenarios.model import FirmwareChoice, KernelJob, Scenario
 from tessbed.sim.errors import SpecError
@@ -31,13 +32,15 @@ def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
     their storage; whoever looks at its jobs and packets alone needs none of these.
     """
     reader = Reader(source)
-    values = reader.table((), source.values, SCENARIO)
+    values = reader.table((), source.values, SCENARIO_FILE)
     preset, device, base = _device(reader, values.get("device") or {}, folder)
     listed = values.get("jobs") or []
-    found = [_job(reader, index, job, device, folder, to_run) for index, job in enumerate(listed)]
+    ours = [(index, job) for index, job in enumerate(listed) if not is_external(job)]
+    found = [_job(reader, index, job, device, folder, to_run) for index, job in ours]
     judged = [one for one in found if isinstance(one, JobFindings)]
     _unique_names(reader, listed)
     firmware = firmware_choice(reader, values.get("firmware") or {})
+    load = load_of(reader, values, {one.index: one.plan for one in judged}, device, folder)
     if to_run:
         _served(reader, device, firmware, judged)
     if reader.problems:
@@ -50,7 +53,8 @@ def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
         device=device,
         preset_device=base,
         firmware=firmware,
-        jobs=tuple(job for one in found if (job := one.job if isinstance(one, JobFindings) else one) is not None),
+        jobs=linked([job for one in found if (job := one.job if isinstance(one, JobFindings) else one) is not None]),
+        load=load,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from tessbed.scenarios.format.diagnostics import KeyPath, Location, Problem, ScenarioError, option_place, path_text
+from tessbed.scenarios.format.load.load_keys import EXTERNAL, EXTERNAL_JOB
 from tessbed.scenarios.format.option_values import ARGUMENT
 from tessbed.scenarios.format.reader import describe_value
 from tessbed.scenarios.format.toml_source import DEEPEST, Source, beyond_64_bits, deep_key, depth_of
@@ -85,12 +86,12 @@ def override_value(text: str) -> Any:
 def _paths(values: dict[str, Any], steps: Sequence[str]) -> Iterator[KeyPath]:
     """The paths that the steps name, `*` spread out. Raises LookupError in words."""
     paths: list[tuple[KeyPath, Any]] = [((), values)]
-    for step in steps:
-        paths = [found for path, value in paths for found in _step(path, value, step)]
+    for place, step in enumerate(steps):
+        paths = [found for path, value in paths for found in _step(path, value, step, steps[place + 1 :])]
     return (path for path, _ in paths)
 
 
-def _step(path: KeyPath, value: Any, step: str) -> list[tuple[KeyPath, Any]]:
+def _step(path: KeyPath, value: Any, step: str, rest: Sequence[str]) -> list[tuple[KeyPath, Any]]:
     if isinstance(value, dict):
         return [((*path, step), value.get(step, {}))]
     if not isinstance(value, list):
@@ -98,10 +99,16 @@ def _step(path: KeyPath, value: Any, step: str) -> list[tuple[KeyPath, Any]]:
             f"{path_text(path)} is {describe_value(value)}, wanted a table or a list to go into with .{step}"
         )
     if step == "*":
-        return [((*path, index), item) for index, item in enumerate(value)]
+        return [((*path, index), item) for index, item in enumerate(value) if not _foreign(item, rest)]
     if not (step.isascii() and step.isdecimal() and len(step) < 10) or int(step) >= len(value):
         raise LookupError(f'got "{step}" for an entry of {path_text(path)}, wanted 0 to {len(value) - 1}, or * for all')
     return [((*path, int(step)), value[int(step)])]
+
+
+def _foreign(item: Any, rest: Sequence[str]) -> bool:
+    """Whether an entry is an external job, which has no such key: `*` means those that have it."""
+    external = isinstance(item, dict) and item.get("op") == EXTERNAL
+    return external and bool(rest) and rest[0] not in [key.name for key in EXTERNAL_JOB]
 
 
 def _put(values: Any, written: dict[KeyPath, Written], path: KeyPath, value: Any, now: Written) -> None:

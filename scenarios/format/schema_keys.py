@@ -59,7 +59,8 @@ class Kind:
 class Key:
     """One key: its kind, or the keys of the table (`many`: of every table of the list) that it holds, or either.
 
-    Entries of a list that have the key `mark` have the keys of `other` instead.
+    Entries of a list have other keys where they are of another form: each is (key, value, keys of such an entry), the
+    value "" where it is enough that the key is there.
     """
 
     name: str
@@ -69,12 +70,14 @@ class Key:
     many: bool = False
     required: bool = False
     default: Any = None
-    mark: str = ""
-    other: "tuple[Key, ...]" = ()
+    forms: "tuple[tuple[str, str, tuple[Key, ...]], ...]" = ()
 
     def table_of(self, item: Any) -> "tuple[Key, ...]":
-        """The keys of an entry of the list: those of `other` for one that has the key `mark`."""
-        return self.other if self.mark and isinstance(item, dict) and self.mark in item else self.table
+        """The keys of an entry of the list."""
+        for name, value, keys in self.forms:
+            if isinstance(item, dict) and name in item and value in ("", item[name]):
+                return keys
+        return self.table
 
 
 def _is_integer(value: Any) -> bool:
@@ -359,7 +362,6 @@ SCENARIO = (
         table=JOB,
         many=True,
         required=True,
-        mark="kernel",
-        other=KERNEL_JOB,
+        forms=(("kernel", "", KERNEL_JOB),),
     ),
 )

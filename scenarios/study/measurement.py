@@ -62,7 +62,7 @@ def on_device(scenario: Scenario, **changes: Any) -> Scenario:
 
 def check_workers(scenario: Scenario, device: DeviceSpec) -> None:
     """Raise SpecError where a job asks for more workers than the device has: no run admits that."""
-    most = max(job.workers or 0 for job in scenario.jobs)
+    most = max((job.workers or 0 for job in scenario.jobs), default=0)
     if most > device.workers:
         raise SpecError([(("workers",), f"got {device.workers}, wanted at least {most}, which a job asks for")])
 

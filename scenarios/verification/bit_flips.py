@@ -23,8 +23,9 @@ from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.kernels.ev74.fields import AXES, FIELDS, PACKET_BYTES, PORTS, Field
 from tessbed.kernels.ev74.refusals import REFUSAL_BY_CODE
 from tessbed.runtime.jobs.job import OK
-from tessbed.scenarios import backends, inputs
+from tessbed.scenarios import backends
 from tessbed.scenarios.backends import Bytes
+from tessbed.scenarios.judgement import fill_input
 from tessbed.scenarios.model import Scenario, ScenarioJob
 from tessbed.scenarios.oracle.comparison import verify
 from tessbed.scenarios.verification.packet_case import case_of, distinguishing_value, places
@@ -173,7 +174,7 @@ def _bench(job: ScenarioJob, scenario: Scenario) -> FlipBench:
             f" {MAX_JOB_BYTES:,}"
         )
     source = backends.storage(job.plan.input.required_bytes)
-    inputs.fill(source, job, scenario.seed)
+    fill_input(source, job, scenario.seed)
     spec = scenario.device if job.workers is None else attrs.evolve(scenario.device, workers=job.workers)
     return FlipBench(job.plan, source, job.output_prefill, spec, scenario.seed)
 

@@ -20,6 +20,7 @@ PROGRAM = "tessbed"
 # command: what it does; its module in tessbed.commands has its name
 COMMANDS = {
     "run": "run a scenario on its backends and check every byte",
+    "load": "run streams of frames through a scenario's jobs: latency, drops, limits",
     "list": "list the scenarios and failure cases that ship with tessbed",
     "show": "show what a scenario asks for, and what it resolves to",
     "validate": "check scenario files without running them",

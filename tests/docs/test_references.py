@@ -43,7 +43,17 @@ EXAMPLES = {
 OUTSIDE = {"share/man/man1/tessbed.1", "/dev/stdin", "sha256sum", "pyright"}
 EXTERNAL = EXAMPLES | OUTSIDE | IN_A_RUN_FOLDER
 LIBRARIES = {"np", "numpy", "simpy", "concurrent", "core", "events"}  # the last two are SimPy's modules
-KEYS = {"device", "firmware", "compute", "expect", "parts_ticks", "layout", "scenario"}  # of scenarios and documents
+KEYS = {
+    "device",
+    "firmware",
+    "compute",
+    "expect",
+    "host",
+    "load",
+    "parts_ticks",
+    "layout",
+    "scenario",
+}  # of scenarios and documents
 
 
 class Passage(NamedTuple):

@@ -40,7 +40,7 @@ def test_large() -> None:
     command = [sys.executable, "-c", PEAK, "run", LARGE, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     judge(LARGE, json.loads(done.stdout))
-    job = load(LARGE).jobs[0]
+    job = load(LARGE).operations[0]
     tensors = job.plan.input.required_bytes + job.plan.output.required_bytes
     assert tensors < int(done.stderr) * 1024 < tensors + 200 * 2**20
 
@@ -69,6 +69,8 @@ def test_recorded_cases_are_in_it() -> None:
     found = set()
     for path in SCENARIOS.glob("*.toml"):
         for job in tomllib.loads(path.read_text(encoding="utf-8"))["jobs"]:
+            if job["op"] == "external":
+                continue
             geometry = geometry_of(job)
             if geometry in recorded and job["input"] == {"pattern": "golden"}:
                 assert GOLDEN[path.stem][job["name"]] == recorded[geometry]

@@ -26,7 +26,7 @@ def test_small_is_sound() -> None:
     assert problems_of(SMALL) == []
 
 
-OPS = '"tess", "detess", "detesscast", "casttess", "quanttess" or "detessdequant"'
+OPS = '"tess", "detess", "detesscast", "casttess", "quanttess", "detessdequant" or "external"'
 INTEGER = "wanted an integer"
 ERRORS = [  # what to replace in SMALL, by what, and the one line that it gives
     ('name = "small"', "", 'f:1:1: name: missing, wanted text, for example "head"'),
@@ -34,7 +34,8 @@ ERRORS = [  # what to replace in SMALL, by what, and the one line that it gives
     (
         'name = "small"',
         'nmae = "small"',
-        "f:1:1: nmae: unknown key, wanted name, about, seed, device, firmware or jobs; did you mean name?",
+        "f:1:1: nmae: unknown key, wanted name, about, seed, device, firmware, jobs, "
+        "host, servers, devices, streams or load; did you mean name?",
     ),
     (
         'name = "small"',
@@ -144,7 +145,7 @@ ERRORS = [  # what to replace in SMALL, by what, and the one line that it gives
     (
         'input = { pattern = "golden" }\n',
         "",
-        "f:2:3: jobs[0].input: missing, wanted a table with pattern or file",
+        "f:2:3: jobs[0].input: missing, wanted a table with pattern, file or job",
     ),
     (
         'input = { pattern = "golden" }',
@@ -160,7 +161,7 @@ ERRORS = [  # what to replace in SMALL, by what, and the one line that it gives
     (
         'input = { pattern = "golden" }',
         'input = "golden"',
-        'f:9:9: jobs[0].input: got the text "golden", wanted a table with pattern or file',
+        'f:9:9: jobs[0].input: got the text "golden", wanted a table with pattern, file or job',
     ),
     (
         'name = "unpack"',

@@ -70,6 +70,12 @@ REFUSED = [
     ('name = "small"', 'name = "small"\ndevice = { slots = 9, dma = { x = 1 } }', [".device.slots", ".device.dma.x"]),
     ('to = "fp32"', 'to = "fp32"\nspeed = 1', [".jobs[1].speed"]),
     ('name = "small"', 'name = "small"\ndevice.preset = ""', [".device.preset"]),
+    ('op = "tess"', 'op = "tess"\nserver = "mla"', [".jobs[0].server"]),
+    (
+        "[[jobs]]",
+        '[[jobs]]\nname = "n"\nop = "external"\nserver = "mla"\nshape = [1]\n[[jobs]]',
+        [".jobs[0].ticks", ".jobs[0].shape"],
+    ),
 ]
 
 

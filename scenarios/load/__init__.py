@@ -1,0 +1,1 @@
+"""Queueing: what a load is, and the exact recurrence that takes frames through queues and servers, on integers."""

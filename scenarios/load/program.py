@@ -1,0 +1,80 @@
+"""The program of a load: servers, streams and jobs as numbers, which is all that the recurrence knows."""
+
+import attrs
+
+from tessbed.scenarios.load.load_model import Arrivals, Distribution
+
+NO_LIMIT = 1 << 62
+
+
+@attrs.frozen
+class Station:
+    """`servers` equal servers with one queue. `kind` is device, a65 or external."""
+
+    name: str
+    kind: str
+    servers: int
+
+
+@attrs.frozen
+class StageProgram:
+    """One job of a frame: its station, its ticks, and the jobs of the frame around it, by their numbers.
+
+    `kernel` is the kernel that a server loads at its first job of that kind, in `load_ticks`; -1 for none. `parts` are
+    those of the constant ticks, by name.
+    """
+
+    name: str
+    station: int
+    ticks: Distribution
+    after: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
+    priority: int = 0
+    kernel: int = -1
+    load_ticks: int = 0
+    parts: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def random(self) -> bool:
+        """Whether its ticks differ from frame to frame."""
+        return self.ticks.kind != "constant"
+
+    @property
+    def least_ticks(self) -> int:
+        """No run of it takes less, the kernel loaded."""
+        return self.ticks.ticks if self.ticks.kind in ("constant", "uniform") else 0
+
+
+@attrs.frozen
+class StreamProgram:
+    """One stream: its jobs, each behind those that it needs, and its rules; NO_LIMIT where it has none."""
+
+    name: str
+    stages: tuple[StageProgram, ...]
+    arrivals: Arrivals
+    frames: int
+    deadline_ticks: int | None = None
+    in_flight: int = NO_LIMIT
+    queue: int = NO_LIMIT
+    on_full: str = "block"
+
+    @property
+    def least_ticks(self) -> int:
+        """The ticks of a frame that never waits, at least."""
+        ends: list[int] = []
+        for stage in self.stages:
+            ends.append(max((ends[other] for other in stage.after), default=0) + stage.least_ticks)
+        return max(ends)
+
+
+@attrs.frozen
+class LoadProgram:
+    """All of a load. No frame comes at `horizon_ticks` or later."""
+
+    stations: tuple[Station, ...]
+    streams: tuple[StreamProgram, ...]
+    kernels: int = 0
+    horizon_ticks: int = NO_LIMIT
+    warmup: int = 0
+    replications: int = 1
+    seed: int = 0

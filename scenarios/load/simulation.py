@@ -1,0 +1,122 @@
+"""Simulation: all replications of a load, audited; and what one more server at the critical stage would give."""
+
+from collections.abc import Sequence
+
+import attrs
+
+from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, Station, StreamProgram
+from tessbed.scenarios.load.recurrence import count_load_in_python
+from tessbed.scenarios.load.tally import LoadTally, broken_identities
+
+
+@attrs.frozen
+class LoadRun:
+    """A load that ran: its program, and what each replication counted."""
+
+    program: LoadProgram
+    tallies: tuple[LoadTally, ...]
+
+    def latencies(self, stream: int) -> list[int]:
+        """Those of all replications, sorted."""
+        return sorted(ticks for tally in self.tallies for ticks in tally.streams[stream].latencies)
+
+    def total(self, stream: int, name: str) -> int:
+        """A count of a stream over all replications."""
+        return sum(getattr(tally.streams[stream], name) for tally in self.tallies)
+
+    def station_total(self, station: int, name: str) -> int:
+        """A count of a station over all replications."""
+        return sum(getattr(tally.stations[station], name) for tally in self.tallies)
+
+    @property
+    def window_ticks(self) -> int:
+        """The ticks that were simulated, over all replications."""
+        return sum(tally.end for tally in self.tallies)
+
+    def utilisation(self, station: int) -> float:
+        """The part of the window in which the servers of a station were busy."""
+        there = self.program.stations[station].servers * self.window_ticks
+        return self.station_total(station, "busy_area") / there if there else 0.0
+
+    def mean_queue(self, station: int) -> float:
+        """The jobs that waited, on average over the window."""
+        return self.station_total(station, "queue_area") / self.window_ticks if self.window_ticks else 0.0
+
+
+def simulate_load(program: LoadProgram) -> LoadRun:
+    """Every replication. Raises RuntimeError where the books do not balance, which is a bug of ours."""
+    tallies = []
+    for replication in range(program.replications):
+        tally = count_load(program, replication)
+        if broken := list(broken_identities(tally)):
+            raise RuntimeError(f"replication {replication}: {'; '.join(broken)}")
+        tallies.append(tally)
+    return LoadRun(program, tuple(tallies))
+
+
+def count_load(program: LoadProgram, replication: int) -> LoadTally:
+    """One replication, in the fastest form that there is."""
+    return count_load_in_python(program, replication)
+
+
+def arrival_rate(stream: StreamProgram) -> float:
+    """Frames a tick that come whatever happens; 0 where frames come only as others end, or all at once."""
+    arrivals = stream.arrivals
+    if arrivals.kind == "trace":
+        span = arrivals.ticks[-1] - arrivals.ticks[0]
+        return (len(arrivals.ticks) - 1) / span if span else 0.0
+    return 1 / arrivals.between.mean if arrivals.open and arrivals.between and arrivals.between.mean else 0.0
+
+
+def offered_load(program: LoadProgram, station: int) -> float:
+    """The work that comes to a station a tick, over its servers; above 1 its queue grows for ever."""
+    work = 0.0
+    for stream in program.streams:
+        per_frame = sum(stage.ticks.mean for stage in stream.stages if stage.station == station)
+        work += arrival_rate(stream) * per_frame
+    return work / program.stations[station].servers
+
+
+def is_stable(run: LoadRun, number: int) -> bool:
+    """Whether a stream can go on for ever: no station that it uses is offered more than it can do, nor its places
+    in flight, which are a station of `in_flight` servers that each frame occupies from its entry to its end.
+
+    At exactly 1 only what is not random holds. A stream without a rate of its own is always stable.
+    """
+    program = run.program
+    stream = program.streams[number]
+    if not stream.arrivals.open:
+        return True
+    stations = dict.fromkeys(stage.station for stage in stream.stages)
+    loads = [offered_load(program, station) for station in stations]
+    if stream.in_flight < NO_LIMIT:
+        stays = run.total(number, "flight_ticks") / max(1, run.total(number, "entered"))
+        loads.append(arrival_rate(stream) * stays / stream.in_flight)
+    most = max(loads)
+    return most < 1 - 1e-9 or (most <= 1 + 1e-9 and not _random(program, stations))
+
+
+def _random(program: LoadProgram, stations: "dict[int, None]") -> bool:
+    """Whether anything at these stations is random."""
+    return any(
+        stream.arrivals.kind != "every" or any(stage.random for stage in stream.stages)
+        for stream in program.streams
+        if any(stage.station in stations for stage in stream.stages)
+    )
+
+
+def critical_station(run: LoadRun) -> int:
+    """The station with the highest utilisation: the first that more frames would fill."""
+    stations = range(len(run.program.stations))
+    return max(stations, key=lambda station: (run.utilisation(station), -station))
+
+
+def relieved(program: LoadProgram, station: int) -> LoadProgram:
+    """The same load with one more server at a station; whatever is random stays as it is."""
+    there = program.stations[station]
+    more = attrs.evolve(there, servers=there.servers + 1)
+    return attrs.evolve(program, stations=_replaced(program.stations, station, more))
+
+
+def _replaced(values: Sequence[Station], at: int, value: Station) -> tuple[Station, ...]:
+    return (*values[:at], value, *values[at + 1 :])

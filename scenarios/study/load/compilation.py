@@ -1,0 +1,212 @@
+"""Compilation: from a scenario with a load to its program; the exact engine is asked once for each class of jobs.
+
+A class is what decides the ticks of a job on a device: its operation, its geometry, the phase of its addresses modulo
+4096 (storage is handed out in whole pages, so that the phase is always that of a page's start), and whether its kernel
+is loaded. Each device has a memory port of its own: if devices ever share one, a class is not enough.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+from tessbed.kernels.a65 import prepared as a65
+from tessbed.kernels.a65.cost import modelled_ticks
+from tessbed.scenarios.custom.preparation import prepared
+from tessbed.scenarios.exact_device import ExactDevice, not_exact_because
+from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
+from tessbed.scenarios.load.load_model import (
+    A65_SERVER,
+    DEVICE_SERVER,
+    DeviceGroup,
+    Distribution,
+    Load,
+    Stage,
+    Stream,
+    order_of,
+)
+from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StageProgram, Station, StreamProgram
+from tessbed.scenarios.model import AnyJob, KernelJob, Scenario, ScenarioJob
+from tessbed.sim.spec.device_spec import DeviceSpec
+
+
+@attrs.frozen
+class JobClass:
+    """What a job takes on a device once its kernel is loaded, part by part, and what loading that takes."""
+
+    parts: tuple[tuple[str, int], ...]
+    load_ticks: int
+
+    @property
+    def ticks(self) -> int:
+        """From the doorbell to the host's wake-up, the kernel loaded."""
+        return sum(ticks for _, ticks in self.parts)
+
+
+@attrs.define
+class ClassTable:
+    """The classes that were asked for so far."""
+
+    known: dict[tuple[int, DeviceSpec], JobClass] = attrs.field(factory=dict)
+
+    def of(self, job: AnyJob, spec: DeviceSpec) -> JobClass:
+        """The class of a job on a device. Raises HeapExhausted, NotRepresentable."""
+        key = (job.index, spec)
+        if key not in self.known:
+            parts = dict(ExactDevice(spec).run(job).parts)
+            load_ticks = parts.pop("load", 0)
+            self.known[key] = JobClass(tuple((name, ticks) for name, ticks in parts.items() if ticks), load_ticks)
+        return self.known[key]
+
+
+def device_groups(scenario: Scenario) -> tuple[DeviceGroup, ...]:
+    """The devices of a load; the scenario's own where it names none."""
+    load = scenario.load or Load()
+    return load.devices or (DeviceGroup(DEVICE_SERVER, 1, {}, scenario.device),)
+
+
+def on_a65(job: AnyJob) -> bool:
+    """Whether a load runs the job on a core: one of both backends runs on the EV74."""
+    return job.backends == ("a65",)
+
+
+def compile_load(scenario: Scenario) -> LoadProgram:
+    """The program. Raises ScenarioError for what no load can be, HeapExhausted and NotRepresentable as a run does."""
+    load = scenario.load
+    if load is None or not load.streams:
+        text = (
+            "no [[streams]], wanted at least one: a load needs frames, as in `[[streams]]` with `name` and `fps = 30`"
+        )
+        raise ScenarioError([Problem(Location(scenario.name), text, "missing_key")])
+    if reason := not_exact_because(scenario):
+        raise ScenarioError([Problem(Location(scenario.name), f"{reason}: take it away for a load")])
+    scenario = prepared(scenario)
+    stations = _stations(scenario, load)
+    numbers = {station.name: number for number, station in enumerate(stations)}
+    classes, kernels = ClassTable(), _kernels(scenario)
+    streams = tuple(_stream(scenario, load, stream, numbers, classes, kernels) for stream in load.streams)
+    _check_deadlines(load, streams)
+    return LoadProgram(
+        stations=stations,
+        streams=streams,
+        kernels=len(set(kernels.values())),
+        horizon_ticks=NO_LIMIT if load.horizon_ticks is None else load.horizon_ticks,
+        warmup=load.warmup,
+        replications=load.replications,
+        seed=load.seed,
+    )
+
+
+def _stations(scenario: Scenario, load: Load) -> tuple[Station, ...]:
+    """The servers that some stream uses: devices, cores, then the others in the order of their jobs."""
+    used = [load.stage(name) for stream in load.streams for name in stream.jobs]
+    ours = {job.index: job for job in scenario.jobs}
+    running = [ours[stage.index] for stage in used if stage.index in ours]
+    found = []
+    if any(not on_a65(job) for job in running):
+        found += [Station(group.name, "device", group.count) for group in device_groups(scenario)]
+    if any(on_a65(job) for job in running):
+        found.append(Station(A65_SERVER, "a65", load.cores))
+    counts = {server.name: server.count for server in load.servers}
+    external = dict.fromkeys(stage.server for stage in used if stage.server)
+    return (*found, *(Station(name, "external", counts.get(name, 1)) for name in external))
+
+
+def _kernels(scenario: Scenario) -> dict[int, int]:
+    """The number of the kernel of each job on a device, as a device tells kernels apart."""
+    numbers: dict[tuple[str, str], int] = {}
+    return {
+        job.index: numbers.setdefault(_kernel(job), len(numbers))
+        for job in scenario.jobs
+        if not on_a65(job) and not job.empty
+    }
+
+
+def _kernel(job: AnyJob) -> tuple[str, str]:
+    """Operation and scalar type of the tiles, or the name and hash of a kernel of one's own."""
+    if isinstance(job, KernelJob):
+        return job.planned.name, job.planned.digest
+    return job.plan.op.name, job.plan.tiled_dtype.value
+
+
+def _stream(
+    scenario: Scenario,
+    load: Load,
+    stream: Stream,
+    numbers: Mapping[str, int],
+    classes: ClassTable,
+    kernels: Mapping[int, int],
+) -> StreamProgram:
+    stages = {name: load.stage(name) for name in stream.jobs}
+    order = list(order_of({name: stage.needs for name, stage in stages.items()}))
+    made = []
+    for name in order:
+        stage = stages[name]
+        after = tuple(sorted(order.index(other) for other in stage.needs))
+        before = tuple(place for place, other in enumerate(order) if name in stages[other].needs)
+        program = _stage(scenario, stream, stage, numbers, classes, kernels)
+        made.append(attrs.evolve(program, after=after, before=before))
+    own = stream.arrivals.kind in ("trace", "at_once")
+    frames = NO_LIMIT if own or load.frames is None else load.frames
+    return StreamProgram(
+        name=stream.name,
+        stages=tuple(made),
+        arrivals=stream.arrivals,
+        frames=frames,
+        deadline_ticks=stream.deadline_ticks,
+        in_flight=stream.in_flight or NO_LIMIT,
+        queue=NO_LIMIT if stream.queue is None else stream.queue,
+        on_full=stream.on_full,
+    )
+
+
+def _stage(
+    scenario: Scenario,
+    stream: Stream,
+    stage: Stage,
+    numbers: Mapping[str, int],
+    classes: ClassTable,
+    kernels: Mapping[int, int],
+) -> StageProgram:
+    if stage.server is not None and stage.ticks is not None:
+        return StageProgram(stage.name, numbers[stage.server], stage.ticks)
+    job = next(job for job in scenario.jobs if job.index == stage.index)
+    priority = stream.priority if stage.priority is None else stage.priority
+    if isinstance(job, ScenarioJob) and on_a65(job):
+        ticks = a65_ticks(job)
+        return StageProgram(stage.name, numbers[A65_SERVER], Distribution("constant", ticks), priority=priority)
+    group = group_of(device_groups(scenario), stage, stream)
+    found = classes.of(job, group.spec)
+    return StageProgram(
+        name=stage.name,
+        station=numbers[group.name],
+        ticks=Distribution("constant", found.ticks),
+        priority=priority,
+        kernel=kernels.get(job.index, -1),
+        load_ticks=found.load_ticks,
+        parts=found.parts,
+    )
+
+
+def group_of(groups: Sequence[DeviceGroup], stage: Stage, stream: Stream) -> DeviceGroup:
+    """The devices that run a job of a stream."""
+    wanted = stage.device or stream.device
+    return next((group for group in groups if group.name == wanted), groups[0])
+
+
+def a65_ticks(job: ScenarioJob) -> int:
+    """What the job takes on a core, in modelled ticks."""
+    execution = a65.prepare(job.plan)
+    return modelled_ticks(execution.plan, execution.path)
+
+
+def _check_deadlines(load: Load, streams: Sequence[StreamProgram]) -> None:
+    """Raise ScenarioError for deadlines that no frame can keep, even alone."""
+    problems = []
+    for number, (stream, program) in enumerate(zip(load.streams, streams, strict=True)):
+        if stream.deadline_ticks is not None and stream.deadline_ticks < program.least_ticks:
+            least = f"wanted at least {program.least_ticks}: so long takes a frame that never waits"
+            text = f"got {stream.deadline_ticks}, {least}"
+            place = stream.place or Location(f"stream {stream.name}")
+            problems.append(Problem(place, f"streams[{number}].deadline_ticks: {text}"))
+    if problems:
+        raise ScenarioError(problems)

@@ -1,0 +1,285 @@
+"""Loads in scenario files: each mistake is reported in its place with what to do, and what is sound reads back."""
+
+from pathlib import Path
+
+import pytest
+
+from tessbed.scenarios.format.diagnostics import ScenarioError
+from tessbed.scenarios.format.loader import compose
+from tessbed.scenarios.format.toml_source import parse_toml
+from tessbed.scenarios.format.toml_writer import toml_text
+from tessbed.scenarios.load.load_model import Load
+from tessbed.scenarios.model import to_values
+from tessbed.scenarios.study.load.compilation import compile_load
+
+SOUND = """\
+name = "pipeline"
+[host]
+cores = 2
+[[jobs]]
+name = "image"
+op = "tess"
+backend = "ev74"
+dtype = "int8"
+shape = [4, 8, 3]
+tiled = { axes = [-1, 0, 1, 2], tile = [1, 2, 4, 3] }
+input = { pattern = "golden" }
+[[jobs]]
+name = "network"
+op = "external"
+server = "mla"
+ticks = 70_000
+after = ["image"]
+[[jobs]]
+name = "head"
+op = "detess"
+backend = "a65"
+dtype = "int8"
+shape = [4, 8, 3]
+tiled = { axes = [-1, 0, 1, 2], tile = [1, 2, 4, 3] }
+input = { job = "image" }
+after = ["network"]
+[[servers]]
+name = "mla"
+count = 2
+[[streams]]
+name = "camera"
+jobs = ["image", "network", "head"]
+arrivals = { every = 500_000 }
+deadline_ticks = 400_000
+queue = 2
+on_full = "drop_old"
+[load]
+frames = 100
+warmup = 10
+seed = 1
+"""
+STREAM = """\
+[[streams]]
+name = "camera"
+jobs = ["image", "network", "head"]
+arrivals = { every = 500_000 }
+deadline_ticks = 400_000
+queue = 2
+on_full = "drop_old"
+"""
+
+
+def problems_of(text: str, folder: Path = Path()) -> list[str]:
+    """The lines that a user of `tessbed load` would see."""
+    try:
+        compile_load(compose(parse_toml(text, "f"), folder))
+    except ScenarioError as error:
+        return [str(problem) for problem in error.problems]
+    return []
+
+
+def test_sound() -> None:
+    """The text that the other tests corrupt has no error."""
+    assert problems_of(SOUND) == []
+
+
+MISTAKES = {
+    "a job that there is not": (
+        'after = ["image"]',
+        'after = ["imag"]',
+        'f:17:10: jobs[1].after[0]: got "imag", wanted the name of a job of this file; did you mean image?',
+    ),
+    "jobs that wait for each other": (
+        'name = "image"\nop = "tess"',
+        'name = "image"\nafter = ["head"]\nop = "tess"',
+        "f:6:9: jobs[0].after: got a cycle, image after head after network after image, "
+        "wanted one of them to come first: take one of these away",
+    ),
+    "a job that waits for itself": (
+        'after = ["network"]',
+        'after = ["head"]',
+        'f:26:10: jobs[2].after[0]: got "head", the job itself, wanted a job that ends before it starts',
+    ),
+    "layouts that do not fit": (
+        'op = "detess"\nbackend = "a65"\ndtype = "int8"\nshape = [4, 8, 3]\n'
+        "tiled = { axes = [-1, 0, 1, 2], tile = [1, 2, 4, 3] }",
+        'op = "detess"\nbackend = "a65"\ndtype = "int8"\nshape = [4, 8, 3]\n'
+        "tiled = { axes = [-1, 0, 1, 2], tile = [1, 4, 4, 3] }",
+        'f:25:17: jobs[2].input.job: got "image", which writes compact int8 of [4, 8, 3] with extents and tiles of'
+        " c, d, h, w ((3, 3), (1, 1), (4, 2), (8, 4)), wanted compact int8 of [4, 8, 3] with extents and tiles of"
+        " c, d, h, w ((3, 3), (1, 1), (4, 4), (8, 4)), as this job reads",
+    ),
+    "bytes of an external job": (
+        'input = { job = "image" }',
+        'input = { job = "network" }',
+        'f:25:17: jobs[2].input.job: got "network", an external job, which writes no bytes: '
+        'wanted a pattern or a file here, and after = ["network"]',
+    ),
+    "an external job without a server": (
+        'server = "mla"\n',
+        "",
+        'f:12:3: jobs[1].server: missing, wanted text, for example "head"',
+    ),
+    "ticks that are none": (
+        "ticks = 70_000",
+        "ticks = { poison = 70_000 }",
+        "f:16:9: jobs[1].ticks: got a table with poison, wanted ticks from 0 to 1099511627776, "
+        "{ poisson = MEAN }, { uniform = [LOW, HIGH] } or { gamma = MEAN, cv = CV }",
+    ),
+    "a server that no job has": (
+        'name = "mla"\ncount',
+        'name = "mpa"\ncount',
+        'f:28:8: servers[0].name: got "mpa", wanted one that a job occupies: mla; did you mean mla?',
+    ),
+    "a server by the name of the cores": (
+        'server = "mla"',
+        'server = "a65"',
+        'f:15:10: jobs[1].server: got "a65", which are the cores of [host], wanted a name of its own',
+    ),
+    "a stream without a graph": (
+        'jobs = ["image", "network", "head"]',
+        "jobs = []",
+        "f:32:8: streams[0].jobs: got an empty list, wanted the jobs of a frame, or no such key for all",
+    ),
+    "a graph without what it waits for": (
+        'jobs = ["image", "network", "head"]',
+        'jobs = ["image", "head"]',
+        'f:32:18: streams[0].jobs[1]: got "head" without "network", wanted both: the one waits for the other',
+    ),
+    "a job twice": (
+        'jobs = ["image", "network", "head"]',
+        'jobs = ["image", "image"]',
+        'f:32:18: streams[0].jobs[1]: got "image" twice, wanted each job once: a frame runs a job once',
+    ),
+    "a negative period": (
+        "every = 500_000",
+        "every = -500_000",
+        "f:33:22: streams[0].arrivals.every: got -500000, wanted an integer from 1 to 1099511627776",
+    ),
+    "two rules of arrivals": (
+        "every = 500_000",
+        "every = 500_000, poisson = 3",
+        "f:33:12: streams[0].arrivals: got every and poisson, "
+        "wanted one of every, poisson, gamma, trace, closed or at_once",
+    ),
+    "no arrivals": (
+        "arrivals = { every = 500_000 }\n",
+        "",
+        "f:30:3: streams[0]: got neither arrivals nor fps, wanted one of them",
+    ),
+    "arrivals and frames a second": (
+        "arrivals = { every = 500_000 }",
+        "arrivals = { every = 500_000 }\nfps = 30",
+        "f:34:1: streams[0].fps: got arrivals and fps, wanted one of them",
+    ),
+    "a key of another rule": (
+        "every = 500_000",
+        "every = 500_000, think = 5",
+        "f:33:31: streams[0].arrivals.think: got think with every, wanted no such key: only closed has it",
+    ),
+    "a trace out of order": (
+        "every = 500_000",
+        'trace = "late.csv"',
+        "f:33:22: streams[0].arrivals.trace: late.csv, line 4: got tick 5 after 9, wanted the order of ticks: "
+        "sort the rows",
+    ),
+    "a trace without the stream": (
+        "every = 500_000",
+        'trace = "other.csv"',
+        'f:33:22: streams[0].arrivals.trace: got "other.csv" without a row of "camera", wanted one row for each frame',
+    ),
+    "a trace that is not there": (
+        "every = 500_000",
+        'trace = "none.csv"',
+        'f:33:22: streams[0].arrivals.trace: got "none.csv", which can not be read: No such file or directory',
+    ),
+    "a deadline below the service time": (
+        "deadline_ticks = 400_000",
+        "deadline_ticks = 4_000",
+        "f:34:18: streams[0].deadline_ticks: got 4000, wanted at least 225147: so long takes a frame that never waits",
+    ),
+    "a rule for a full queue without a queue": (
+        "queue = 2\n",
+        "",
+        'f:35:11: streams[0].on_full: got "drop_old" without queue, wanted queue = N: without it a queue is never full',
+    ),
+    "a queue through which nothing comes": (
+        'queue = 2\non_full = "drop_old"',
+        "queue = 0",
+        'f:35:9: streams[0].queue: got 0 with on_full = "block", wanted 1 or more, or on_full = "drop_new": '
+        "no frame would ever begin",
+    ),
+    "a device that there is not": (
+        "queue = 2",
+        'queue = 2\ndevice = "left"',
+        'f:36:10: streams[0].device: got "left", wanted ev74',
+    ),
+    "two devices and no choice": (
+        "[load]",
+        '[[devices]]\nname = "left"\n[[devices]]\nname = "right"\n[load]',
+        'f:30:3: streams[0]: no device for the job "image", wanted device = "left" or another of [[devices]], '
+        "here or at the job",
+    ),
+    "more warm-up than frames": (
+        "warmup = 10",
+        "warmup = 100",
+        "f:39:10: load.warmup: got 100 of 100 frames, wanted fewer: no frame would be left to report",
+    ),
+    "two streams of one name": (
+        "[load]",
+        f"{STREAM}[load]",
+        'f:38:8: streams[1].name: got "camera", the name of streams[0], wanted a name of its own',
+    ),
+    "a misspelt key": (
+        "deadline_ticks = 400_000",
+        "deadline = 400_000",
+        "f:34:1: streams[0].deadline: unknown key, wanted name, jobs, arrivals, fps, deadline_ticks, in_flight, queue,"
+        " on_full, device or priority; did you mean deadline_ticks?",
+    ),
+    "no streams": (
+        STREAM,
+        "",
+        "pipeline: no [[streams]], wanted at least one: a load needs frames, as in `[[streams]]` with `name` and "
+        "`fps = 30`",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_reported_in_its_place(old: str, new: str, expected: str, tmp_path: Path) -> None:
+    """One line for each mistake: what was got, what was wanted, what to do."""
+    (tmp_path / "late.csv").write_text("tick,stream\n3,camera\n9,other\n5,camera\n")
+    (tmp_path / "other.csv").write_text("tick,stream\n3,kamera\n")
+    assert SOUND.count(old) == 1
+    assert problems_of(SOUND.replace(old, new), tmp_path) == [expected]
+
+
+def test_what_is_shown_reads_back_as_the_same() -> None:
+    """Every default spelled out, the file is the same scenario; frames a second are written as ticks."""
+    text = SOUND.replace("arrivals = { every = 500_000 }", "fps = 30")
+    scenario = compose(parse_toml(text, "f"), Path())
+    shown = toml_text(to_values(scenario))
+    assert "arrivals = { every = 33333333 }" in shown
+    assert compose(parse_toml(shown, "g"), Path()) == scenario
+
+
+@pytest.mark.parametrize(
+    "arrivals",
+    [
+        "{ poisson = 7 }",
+        "{ gamma = 7, cv = 2.0 }",
+        "{ closed = 4 }",
+        "{ closed = 4, think = 3 }",
+        "{ at_once = 9, first = 2 }",
+        '{ trace = "a.csv" }',
+    ],
+)
+def test_all_arrivals_read_back_as_the_same(arrivals: str, tmp_path: Path) -> None:
+    """Each rule of arrivals is shown as it was written."""
+    (tmp_path / "a.csv").write_text("tick,stream\n3,camera\n3,camera\n")
+    scenario = compose(parse_toml(SOUND.replace("{ every = 500_000 }", arrivals), "f"), tmp_path)
+    shown = toml_text(to_values(scenario))
+    assert f"arrivals = {arrivals}\n" in shown
+    assert compose(parse_toml(shown, "g"), tmp_path) == scenario
+
+
+def test_a_scenario_without_a_load_has_none() -> None:
+    """Whoever says nothing of a load has none, and one with an external job alone has one without streams."""
+    alone = 'name = "x"\n[[jobs]]\nname = "n"\nop = "external"\nserver = "s"\nticks = 1\n'
+    assert isinstance(compose(parse_toml(alone, "f"), Path()).load, Load)

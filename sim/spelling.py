@@ -1,6 +1,6 @@
 """Spelling: the known name that was most likely meant, or none.
 
-A suggestion that makes no sense is worse than none. A name is near when few slips of the keyboard lead to it (a letter
+A suggestion that makes no sense is worse than none. A name is near when few edits lead to it (a letter
 that is missing, doubled, wrong or swapped with its neighbour; one in three at most), when it begins alike and shares
 most letters in order, or when it is written in part: its beginning, or one of its words.
 """
@@ -20,8 +20,8 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
         return None
     written, names = name.casefold(), list(known)
     most = max(len(written) // 3, min(1, len(written) // 2))
-    slips = [(_slips(written, entry.casefold(), most), entry) for entry in names]
-    near = [pair for pair in slips if pair[0] is not None]
+    distances = [(_edits(written, entry.casefold(), most), entry) for entry in names]
+    near = [pair for pair in distances if pair[0] is not None]
     if near:
         return min(near, key=lambda pair: pair[0] or 0)[1]
     folded = {entry.casefold(): entry for entry in names if entry[:1].casefold() == written[0]}
@@ -38,8 +38,8 @@ def _is_part(name: str, entry: str) -> bool:
     return entry.startswith(name) or name.startswith(entry) or name in words
 
 
-def _slips(one: str, other: str, most: int) -> int | None:
-    """How many slips lead from one to the other (optimal string alignment); None for more than `most`."""
+def _edits(one: str, other: str, most: int) -> int | None:
+    """How many edits lead from one to the other (optimal string alignment); None for more than `most`."""
     if abs(len(one) - len(other)) > most:
         return None
     above: Sequence[int] = ()

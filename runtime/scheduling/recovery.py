@@ -55,4 +55,4 @@ class Recovery:
         link.resetting = False
         for queue in tuple(self.scheduler.queues):
             queue.retire(self.scheduler.now)
-        self.scheduler.pump()
+        self.scheduler.start_jobs()

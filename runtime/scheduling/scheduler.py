@@ -81,7 +81,7 @@ class Scheduler:
         job.move(Transition.SUBMIT, self.now)
         for listener in self.listeners:
             listener(job)
-        self.pump()
+        self.start_jobs()
 
     def cancel(self, job: Job, reason: str = "cancelled by its client") -> None:
         """End a job that has not started. Raises StateError for one that has."""
@@ -100,9 +100,9 @@ class Scheduler:
         job.outcome, job.reason = LOST, text
         job.move(Transition.EXPIRE, self.now)
         job.queue.retire(self.now)
-        self.pump()
+        self.start_jobs()
 
-    def pump(self) -> None:
+    def start_jobs(self) -> None:
         """Start jobs while a device has room and a queue has a job that may start."""
         for link in self.links:
             while link.room > 0 and (job := self._next()) is not None:
@@ -140,7 +140,7 @@ class Scheduler:
         else:
             job.move(Transition.RECOVER, self.now)
         job.queue.retire(self.now)
-        self.pump()
+        self.start_jobs()
         return True
 
     def poll(self, link: Link, job: Job) -> bool:

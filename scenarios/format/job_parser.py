@@ -72,7 +72,7 @@ def job_of(
         known -= {"span"}  # no packet can hold it
     workers, most = values.get("workers"), device.workers
     if "ev74" not in backends:
-        _nowhere_to_be(reader, path, values)
+        _report_ev74_keys(reader, path, values)
     elif workers is not None and reader.sound(("device", "workers")) and workers > most:
         reader.report_error((*path, "workers"), f"got {workers}, wanted at most {most}, the workers of the device")
     source = _input_source(values.get("input") or {}, folder)
@@ -82,7 +82,7 @@ def job_of(
     if "ev74" in backends:
         empty = plan is not None and "shape" in known and plan.empty
         launched = min(workers or most, most) if reader.sound(("device", "workers")) else workers
-        _never_striking(reader, path, values, empty, launched)
+        _report_idle_faults(reader, path, values, empty, launched)
     if plan is None:
         return None
     job = _job(path, values, geometry, plan, backends, source) if reader.sound(path) else None
@@ -205,7 +205,7 @@ def tick_limits(expected: dict[str, Any]) -> Iterator[TickLimit]:
             yield TickLimit(name, limits, limits)
 
 
-def _nowhere_to_be(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
+def _report_ev74_keys(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
     """Report what only EV74 knows, on a job that it does not run: such a setting is never met."""
     if values.get("backend") == "a65":
         for keys, value in _on_ev74_only(values):
@@ -228,7 +228,9 @@ def _on_ev74_only(values: dict[str, Any]) -> Iterator[tuple[KeyPath, str]]:
             yield ("expect", name), name
 
 
-def _never_striking(reader: Reader, path: KeyPath, values: dict[str, Any], empty: bool, workers: int | None) -> None:
+def _report_idle_faults(
+    reader: Reader, path: KeyPath, values: dict[str, Any], empty: bool, workers: int | None
+) -> None:
     """Report the faults that nothing can meet: of an empty tensor, of workers that are not there, late by no tick."""
     if empty:
         for keys, value in _on_ev74_only(values):

@@ -79,12 +79,12 @@ def curves(title: str, xlabel: str, values: Sequence[Any], legend: str, lines: d
     figure, axes = _axes(title)
     words = any(isinstance(value, str) for value in values)
     order = list(values) if words else sorted(values)
-    shades = _matplotlib().colormaps["viridis"]
+    colours = _matplotlib().colormaps["viridis"]
     together = _together(lines.items())
     for number, (names, points) in enumerate(together):
         there = [value for value in order if value in points]
         places = [order.index(value) for value in there] if words else there
-        colour = {"color": shades(number / (len(together) - 1))} if len(together) > 10 else {}
+        colour = {"color": colours(number / (len(together) - 1))} if len(together) > 10 else {}
         axes.plot(places, [points[v] for v in there], "o" if words else "o-", label=names, **colour)
     if words:
         axes.set_xticks(range(len(order)), [_text(str(value).strip("\"'")) for value in order])

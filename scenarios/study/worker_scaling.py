@@ -14,7 +14,7 @@ from tessbed.scenarios.study.lower_bounds import LowerBound, bounds
 from tessbed.scenarios.study.measurement import MeasuredJob, Measurement, measure_scenario, on_device, provenance
 from tessbed.scenarios.study.tick_attribution import attribute_ticks, utilisation
 
-SPARKS = "▁▂▃▄▅▆▇█"
+BARS = "▁▂▃▄▅▆▇█"
 BUSY = 0.9
 KINDS = {"falling": "falls", "flat": "stays", "rising": "rises"}
 
@@ -164,7 +164,7 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
     for job in reported["jobs"]:
         ticks = [point["device_ticks"] for point in job["points"]]
         yield ""
-        yield f"{job['name']}  {spark(ticks)}  on {job['cores']} cores"
+        yield f"{job['name']}  {sparkline(ticks)}  on {job['cores']} cores"
         yield ""
         rows = [
             (
@@ -193,7 +193,7 @@ def _near(job: dict[str, Any], percent: float, best: int, floor: int) -> str:
     return f"{near}; the best, {job['best']} workers, is {over:.1f} % above it"
 
 
-def spark(values: Sequence[float], floor: float = 0) -> str:
+def sparkline(values: Sequence[float], floor: float = 0) -> str:
     """A sparkline from `floor` to the largest value."""
     span = max(values) - floor or 1
-    return "".join(SPARKS[min(len(SPARKS) - 1, int(len(SPARKS) * (value - floor) / span))] for value in values)
+    return "".join(BARS[min(len(BARS) - 1, int(len(BARS) * (value - floor) / span))] for value in values)

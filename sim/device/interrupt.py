@@ -63,9 +63,9 @@ class CompletionInterrupt:
             self._send(ending, faults, strike)
 
     def _send(self, ending: Ending, faults: Sequence[Fault], strike: Strike) -> None:
-        lates = [fault for fault in _all(faults, "late") if fault.ticks]
-        delay = sum(fault.ticks for fault in lates)
-        _each(strike, lates)
+        late_faults = [fault for fault in _all(faults, "late") if fault.ticks]
+        delay = sum(fault.ticks for fault in late_faults)
+        _each(strike, late_faults)
         ending = attrs.evolve(ending, stats=_known_later(ending.stats, delay))
         if delay:
             self._later(delay, lambda: self._write(ending, faults, strike))

@@ -94,8 +94,8 @@ def early(policy: str, seed: int, worker: int, seq: int) -> TransferTicks | None
 def between(seed: int, inflight: InFlightTransfer) -> TransferTicks:
     """(t1, t2) drawn from the ticks of [G, C]."""
     span = inflight.done - inflight.grant + 1
-    picks = [inflight.grant + draw(seed, inflight.worker, inflight.seq, n) % span for n in (1, 2)]
-    return min(picks), max(picks)
+    ticks = [inflight.grant + draw(seed, inflight.worker, inflight.seq, n) % span for n in (1, 2)]
+    return min(ticks), max(ticks)
 
 
 def record_of(inflight: InFlightTransfer, zero: int) -> TransferRecord:

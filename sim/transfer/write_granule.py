@@ -128,12 +128,12 @@ def _split_grid(phase: int, rows: int, row_bytes: int, pitch: int, granule: int)
     tails = (ends % granule != 0) & (end_full >= first_full)
     lows = np.concatenate((starts[heads], (end_full * granule)[tails]))
     highs = np.concatenate((np.minimum(ends, first_full * granule)[heads], ends[tails]))
-    froms = np.concatenate((sources[heads], (sources + end_full * granule - starts)[tails]))
+    sources_from = np.concatenate((sources[heads], (sources + end_full * granule - starts)[tails]))
     partial, block = np.unique(lows // granule, return_inverse=True)
     into = _runs(block * granule + lows % granule, highs - lows)
     full_source = _runs(sources + first_full * granule - starts, counts, granule)
     full = _runs(first_full, counts)
-    return GridSplit(granule, partial, into, _runs(froms, highs - lows), full, full_source)
+    return GridSplit(granule, partial, into, _runs(sources_from, highs - lows), full, full_source)
 
 
 def _runs(starts: np.ndarray, lengths: np.ndarray, step: int = 1) -> np.ndarray:

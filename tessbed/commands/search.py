@@ -94,7 +94,7 @@ def command(
     asked = report.SearchRequest(name, minimise, chosen, seed, within)
     with opened_output(path, quiet=quiet) as store:
         memory = Memory(Resolver(file, settings, engine), store)
-        _foretell(memory.resolver, engine, quiet=quiet)
+        _announce(memory.resolver, engine, quiet=quiet)
         try:
             with counted(count, "trials", quiet=quiet) as progress:
                 found = search(spanned, proposer, memory, asked.column, count, seed, progress)
@@ -116,7 +116,7 @@ def command(
     return FAILED if reported["best"] is None else OK
 
 
-def _foretell(resolver: "Resolver", engine: str, *, quiet: bool) -> None:
+def _announce(resolver: "Resolver", engine: str, *, quiet: bool) -> None:
     """Say which jobs of the unchanged scenario will take long, where it can run at all."""
     from tessbed.scenarios.forecast import forecasts
     from tessbed.sim.errors import SpecError

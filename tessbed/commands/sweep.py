@@ -77,15 +77,17 @@ def command(
     spanned, name, began = space.parse_space(varied), stem_of(file), perf_counter()
     path = db or f"{name}.sweep.sqlite"
     check_outputs(path, outputs, plot)
-    with closing(parse_executor(where, processes)) as hired:
+    with closing(parse_executor(where, processes)) as chosen:
         planned = plan_sweep(file, settings, spanned, count, seed, engine)
-        say(hired.note, quiet=quiet or not hired.note)
+        say(chosen.note, quiet=quiet or not chosen.note)
         for point in list(planned.resolved.values())[:1]:
             announce(forecasts(studied(point.base)), engine, quiet=quiet)
         with opened_output(path, quiet=quiet) as store:
             try:
                 with counted(len(planned.points), "points", quiet=quiet, resumes=True) as progress:
-                    found = run_sweep(planned, store, BatchRunner(hired.hire, hired.width, hired.deaths), progress)
+                    found = run_sweep(
+                        planned, store, BatchRunner(chosen.make_executor, chosen.width, chosen.deaths), progress
+                    )
             except KeyboardInterrupt:
                 keys = list(planned.resolved)
                 say(interrupted(path, store.count(keys), f"of {len(keys):,} points"), quiet=quiet)

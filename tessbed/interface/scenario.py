@@ -195,12 +195,12 @@ class Scenario:
         chosen, draw = checked_name("engine", engine, ENGINES), checked_integer("seed", seed, 0, 2**64 - 1)
         given: dict[str, Any] = {"option": "vary", "read": lambda name: self._read}
         planned = execution.plan_sweep(self._name, self._seeded, space, drawn, draw, chosen, **given)
-        hired = parse_executor(
+        chosen = parse_executor(
             *(("here", None) if processes is None else ("processes", checked_integer("processes", processes, 1, 1024)))
         )
         store = execution.MemoryStore() if db is None else execution.open_store(_path("db", db))
         with closing(store):
-            found = execution.run_sweep(planned, store, BatchRunner(hired.hire, hired.width, hired.deaths))
+            found = execution.run_sweep(planned, store, BatchRunner(chosen.make_executor, chosen.width, chosen.deaths))
         rows = table.flat(planned.points, found)
         reported = {"schema_version": 1, "name": self._name, **table.table_provenance(found), "rows": rows}
         return study_report("sweep", reported, table.table_lines(self.name, space, rows))

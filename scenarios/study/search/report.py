@@ -10,7 +10,7 @@ from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.search.trials import Memory, SearchResult
 from tessbed.scenarios.study.sweep import table
 from tessbed.scenarios.study.sweep.space import Space, plain
-from tessbed.scenarios.study.worker_scaling import spark
+from tessbed.scenarios.study.worker_scaling import sparkline
 
 SHOWN = 5
 WIDTH = 60
@@ -128,7 +128,7 @@ def _progress(reported: dict[str, Any]) -> Iterator[str]:
     course = [ticks for _, ticks in best_so_far([trial["ticks"] for trial in reported["trials"]])]
     shown = course[:: -(-len(course) // WIDTH)]
     best, trial = reported["best"]["ticks"], reported["best"]["trial"]
-    yield f"best so far  {spark(shown, best)}  {course[0]:,} to {best:,}, found by trial {trial}"
+    yield f"best so far  {sparkline(shown, best)}  {course[0]:,} to {best:,}, found by trial {trial}"
 
 
 def best_so_far(ticks: list[int | None]) -> Iterator[tuple[int, int]]:

@@ -66,12 +66,12 @@ class Chunk:
 
 @attrs.define(eq=False)
 class BatchRunner:
-    """`hire` makes a fresh executor; `width` batches are under way at a time; `work` does one.
+    """`make_executor` makes a fresh executor; `width` batches are under way at a time; `work` does one.
 
     `deaths` are the exceptions by which the executor reports that a worker is gone.
     """
 
-    hire: Callable[[], Executor]
+    make_executor: Callable[[], Executor]
     width: int
     deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
     work: Callable[[Batch], list[Result]] = run_batch
@@ -103,7 +103,7 @@ class BatchRunner:
     def _submit(self) -> bool:
         """Keep the executor busy: suspects one at a time, when nothing else is under way."""
         if self._executor is None:
-            self._executor = self.hire()
+            self._executor = self.make_executor()
         try:
             while self._waiting and not self._suspects and len(self._running) < self.width:
                 self._start(self._next())

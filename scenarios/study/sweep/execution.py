@@ -109,18 +109,18 @@ class MemoryStore:
 
 
 def run_sweep(
-    planned: SweepPlan, store: ResultStore, farm: BatchRunner, progress: Progress = lambda done: None
+    planned: SweepPlan, store: ResultStore, runner: BatchRunner, progress: Progress = lambda done: None
 ) -> list[Row]:
     """Run what the store does not hold; returns the rows of all points in order. An interrupt keeps what is done."""
     known = store.known(planned.keys)
     progress(sum(key in known or key in planned.refused for key in planned.keys))
     try:
-        for results in farm.run(planned.batches(known)):
+        for results in runner.run(planned.batches(known)):
             store.add(results)
             known |= dict(results)
             progress(len(results))
     except KeyboardInterrupt:
-        store.add(farm.finished())
+        store.add(runner.finished())
         raise
     return [planned.refused.get(key) or known[key] for key in planned.keys]
 

@@ -39,7 +39,7 @@ class ExecutorChoice:
     `note` is what a person should know before the wait.
     """
 
-    hire: Callable[[], Executor]
+    make_executor: Callable[[], Executor]
     width: int
     deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
     close: Callable[[], None] = lambda: None
@@ -52,24 +52,24 @@ def parse_executor(where: str, processes: int | None) -> ExecutorChoice:
         return ExecutorChoice(LocalExecutor, 1)
     if where == "processes":
         count = processes or os.cpu_count() or 1
-        hire = partial(ProcessPoolExecutor, count, get_context("spawn"), _leave_with_parent)
-        return ExecutorChoice(hire, 2 * count)
+        make_executor = partial(ProcessPoolExecutor, count, get_context("spawn"), _leave_with_parent)
+        return ExecutorChoice(make_executor, 2 * count)
     if where.startswith(DASK):
         return _dask(where.removeprefix(DASK))
     raise _wrong(f'got "{where}", wanted here, processes or dask://HOST:PORT')
 
 
 def _leave_with_parent() -> None:
-    """Make this process end when the one that hired it is gone, however that went: nobody else would end it.
+    """Make this process end when its parent is gone, however that went: nobody else would end it.
 
     A Ctrl-C is for that one: it ends this one as well.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    hired_by = parent_process()
-    assert hired_by is not None
+    parent = parent_process()
+    assert parent is not None
 
     def leave() -> None:
-        hired_by.join()
+        parent.join()
         os._exit(1)
 
     Thread(target=leave, daemon=True).start()
@@ -80,8 +80,8 @@ def _dask(address: str) -> ExecutorChoice:
         from distributed import Client, KilledWorker  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise _wrong("needs Dask: pip install 'tessbed[cluster]'") from None
-    for talker in ("distributed", "distributed.client"):  # what matters is in the rows, or raised
-        logging.getLogger(talker).setLevel(logging.CRITICAL)
+    for logger in ("distributed", "distributed.client"):  # what matters is in the rows, or raised
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
     _probe(address)
     client: Any = Client(f"tcp://{address}", timeout=PATIENCE_S, set_as_default=False)
     cores = sum(client.ncores().values())
@@ -99,7 +99,7 @@ def _probe(address: str) -> None:
     if not host or not port.isdecimal():
         raise _wrong(f'got "{DASK}{address}", wanted {DASK}HOST:PORT')
 
-    async def greet() -> None:
+    async def connected() -> None:
         _, writer = await asyncio.open_connection(
             host.strip("[]"), int(port)
         )  # is refused at once, connect tries again
@@ -108,7 +108,7 @@ def _probe(address: str) -> None:
         comm.abort()
 
     try:
-        asyncio.run(asyncio.wait_for(greet(), PATIENCE_S))
+        asyncio.run(asyncio.wait_for(connected(), PATIENCE_S))
     except Exception as error:  # whatever a stranger's answer makes of Dask's reader
         why = str(error) or f"no result arrived within {PATIENCE_S} s"
         raise _wrong(f"no Dask scheduler answers at {address}: {why}") from None

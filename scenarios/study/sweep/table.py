@@ -13,7 +13,7 @@ from tessbed.scenarios.output.files import replacing, unusable
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.sweep.point import Row
 from tessbed.scenarios.study.sweep.space import Setting, Space, plain
-from tessbed.scenarios.study.worker_scaling import spark
+from tessbed.scenarios.study.worker_scaling import sparkline
 
 SHOWN = 20
 REASONS = 3
@@ -121,7 +121,7 @@ def by_value(key: str, values: Sequence[Any], rows: Sequence[Flat], column: str,
     pairs = [(value, [row[column] for row in rows if row[key] == value]) for value in values]
     best = [(value, min(ticks)) for value, ticks in pairs if ticks]
     yield ""
-    yield f"{key}: best {what} by value  {spark([ticks for _, ticks in best])}"
+    yield f"{key}: best {what} by value  {sparkline([ticks for _, ticks in best])}"
     yield "  " + ", ".join(f"{value}: {ticks:,}" for value, ticks in best[:SHOWN])
 
 

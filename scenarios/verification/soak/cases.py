@@ -28,7 +28,7 @@ class SoakCase:
     expected: np.ndarray
 
 
-def menu(scenario: Scenario, seed: int) -> tuple[SoakCase, ...]:
+def soak_cases(scenario: Scenario, seed: int) -> tuple[SoakCase, ...]:
     """Cases of every geometry to soak in turn, the full sizes first."""
     full = geometries(scenario)
     random = Random(f"tessbed soak menu {seed}")

@@ -20,7 +20,7 @@ from tessbed.runtime.invariants import check_runtime, check_runtime_ended
 from tessbed.scenarios import backends
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.verification.soak.account import Account
-from tessbed.scenarios.verification.soak.cases import SoakCase, menu
+from tessbed.scenarios.verification.soak.cases import SoakCase, soak_cases
 from tessbed.scenarios.verification.soak.client import SoakClient
 from tessbed.scenarios.verification.soak.fault_profiles import fault_plan
 from tessbed.sim.device.device import Device
@@ -55,7 +55,7 @@ class World:
 
     def __attrs_post_init__(self) -> None:
         env = Environment()
-        self.cases = menu(self.scenario, self.seed)
+        self.cases = soak_cases(self.scenario, self.seed)
         self.runtime = Runtime([self._device(index, env) for index in range(DEVICES)])
         self.clients = [
             SoakClient(self, f"client {i}", Random(f"tessbed soak {self.seed} {i}")) for i in range(CLIENTS)
@@ -78,7 +78,7 @@ class World:
                 self.account.problems += check_runtime(self.runtime)
             if self.account.jobs // REPORT_JOBS != before // REPORT_JOBS:
                 progress(self.account.jobs)
-                self._weigh()
+                self._measure_memory()
         self._close()
         progress(self.account.jobs)
         return self.account
@@ -108,7 +108,7 @@ class World:
         self.account.endings[f"{job.state.value}: {job.outcome}{late}"] += 1
         self._hash.update(f"{job.cookie} {job.outcome} {job.final_tick}\n".encode())
 
-    def _weigh(self) -> None:
+    def _measure_memory(self) -> None:
         """Look at what is resident once all that is free has been given back: a leak is what is held, not slack."""
         gc.collect()
         trim_heap()
@@ -118,7 +118,7 @@ class World:
     def _close(self) -> None:
         for client in self.clients:
             client.process.exit()
-        self._weigh()
+        self._measure_memory()
         account, scheduler = self.account, self.runtime.scheduler
         account.problems += [f"leaked: {leak}" for leak in self.runtime.close()]
         account.problems += [f"never final: {job}" for job in self.open.values()]

@@ -37,14 +37,14 @@ def swept(tmp_path, varied=VARIED, where="here", name="documents-2x17", **option
     planned = plan_sweep(
         name, ["jobs.*.backend=ev74"], spanned, options.get("count"), 0, options.get("engine", "exact")
     )
-    hired = parse_executor(where, 2)
+    chosen = parse_executor(where, 2)
     store = open_store(str(tmp_path / "results.sqlite"))
     farm = BatchRunner(
-        hired.hire, hired.width, hired.deaths, **({"work": options["work"]} if "work" in options else {})
+        chosen.make_executor, chosen.width, chosen.deaths, **({"work": options["work"]} if "work" in options else {})
     )
     rows = run_sweep(planned, store, farm, options.get("progress", lambda done: None))
     store.close()
-    hired.close()
+    chosen.close()
     return table.flat(planned.points, rows)
 
 
@@ -375,8 +375,8 @@ def test_an_interrupt_keeps_what_the_processes_have_done(tmp_path) -> None:
 
 def test_an_interrupt_ends_the_processes() -> None:
     """They would work on for minutes; and a Ctrl-C that reaches them, too, is left to the sweep."""
-    hired = parse_executor("processes", 2)
-    pool = hired.hire()
+    chosen = parse_executor("processes", 2)
+    pool = chosen.make_executor()
     assert pool.submit(signal.getsignal, signal.SIGINT).result() == signal.SIG_IGN
     batch = point.Batch(None, "exact", tuple((str(n), None) for n in range(3)))
     found = BatchRunner(lambda: pool, 4, work=deadly.endless).run([batch])

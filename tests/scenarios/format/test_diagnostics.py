@@ -155,8 +155,8 @@ ERRORS = [  # what to replace in SMALL, by what, and the one line that it gives
     (
         'input = { pattern = "golden" }',
         'input = { pattern = "goldn" }',
-        'f:9:21: jobs[0].input.pattern: got the text "goldn", wanted "golden", "random", "ramp", "image" or "activations"; '
-        "did you mean golden?",
+        'f:9:21: jobs[0].input.pattern: got the text "goldn", wanted "golden", "random", "ramp", "image" or '
+        '"activations"; did you mean golden?',
     ),
     (
         'input = { pattern = "golden" }',

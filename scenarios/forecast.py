@@ -166,14 +166,13 @@ class Meter:
         return self.runs * sum(map(seconds_of, self.steps.values()))
 
     def begin(self, name: str, backend: str) -> None:
-        """The step before, if there was one, is over; a job without a byte is no step."""
-        if (name, backend) not in self.steps:
-            return
+        """The step before, if there was one, is over. What nobody forecast, a kernel of one's own, adds nothing."""
+        step = self.steps.get((name, backend), {})
         self._finished += seconds_of(self._step)
-        run, self._begun = self._begun // len(self.steps) + 1, self._begun + 1
+        run, self._begun = self._begun // max(1, len(self.steps)) + 1, self._begun + bool(step)
         self._what = " on ".join(filter(None, (name, backend)))
         self._what += f", run {min(run, self.runs)} of {self.runs}" * (self.runs > 1)
-        self._step, self._done, self._unit, self._since = self.steps[name, backend], {}, "", monotonic()
+        self._step, self._done, self._unit, self._since = step, {}, "", monotonic()
         BANDS.restart()
 
     def advance(self, unit: str, amount: int) -> None:

@@ -7,6 +7,7 @@ recorded likewise. The same file is loaded once, and again when it or a module f
 
 import hashlib
 import importlib
+import os
 import sys
 import traceback
 from collections.abc import Iterator
@@ -149,7 +150,7 @@ def _loaded(path: Path, text: str) -> LoadedFile:
             content[source] = self.get_data(str(source))
             return self.source_to_code(content[source], str(source))
 
-    number = hashlib.sha256(str(path).encode()).hexdigest()[:12]
+    number = hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
     spec = spec_from_file_location(f"tessbed_kernel_{number}_{path.stem}", path, loader=Recorder("", str(path)))
     assert spec is not None
     spec.loader = Recorder(spec.name, str(path))

@@ -32,7 +32,7 @@ class SourceTree:
     @property
     def digest(self) -> str:
         """The SHA-256 that names the source, in 64 hexadecimal digits."""
-        parts = (part for name, content in self.files for part in (name.encode(), content))
+        parts = (part for name, content in self.files for part in (name.encode("utf-8", "surrogateescape"), content))
         return hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).hexdigest()
 
 

@@ -28,7 +28,10 @@ Advance = Callable[[int], None]
 
 @attrs.define
 class Bar:
-    """One bar on stderr, of rich's; it draws nothing by itself and starts no thread."""
+    """One bar on stderr, of rich's; it draws nothing by itself and starts no thread.
+
+    Without a total nobody knows how much there is to do: then the bar moves to and fro until the end.
+    """
 
     total: float
     _shown: Any = None
@@ -44,7 +47,7 @@ class Bar:
             TimeRemainingColumn(), console=Console(file=sys.stderr), transient=True, auto_refresh=False,
             redirect_stdout=False, redirect_stderr=False,
         )  # fmt: skip
-        self._task = self._shown.add_task("", total=self.total, rate="")
+        self._task = self._shown.add_task("", total=self.total or None, rate="")
         self._shown.start()
 
     def show(self, done: float, what: str, rate: str) -> None:
@@ -59,7 +62,8 @@ class Bar:
         if self._shown is None:
             return
         if complete:
-            self._shown.update(self._task, completed=self.total)
+            whole = self.total or 1
+            self._shown.update(self._task, total=whole, completed=whole)
             self._shown.refresh()
         self._shown.stop()
 

@@ -130,6 +130,32 @@ def test_a_percentage_of_many(line: tuple[str, ...], tiles, tmp_path: Path) -> N
     assert "\x1b[2K" in said[said.rindex("100%") :]
 
 
+SLOW_KERNEL = """
+import time
+import tessbed
+
+@tessbed.kernel(inputs={"src": "uint8[64]"}, outputs={"dst": "uint8[64]"}, api=1)
+def copy(w, src, dst):
+    for box in w.own(dst):
+        time.sleep(1)
+        yield w.band(src[box], dst[box], same)
+
+def same(source, target):
+    target[...] = source
+"""
+
+
+def test_a_kernel_that_nobody_can_forecast(tmp_path: Path) -> None:
+    """It shows that something is under way, and ends at 100 %, too."""
+    (tmp_path / "slow.py").write_text(SLOW_KERNEL)
+    (tmp_path / "slow.toml").write_text('name = "s"\n[[jobs]]\nname = "k"\nkernel = "slow.py:copy"\n')
+    code, said = on_a_terminal("run", "slow.toml", folder=tmp_path)
+    assert code == 0
+    assert "k on ev74" in said
+    assert set(re.findall(r"(\d+)%", said)) == {"100"}
+    assert "\x1b[2K" in said[said.rindex("100%") :]
+
+
 def test_quiet(tiles) -> None:
     """With -q nothing is said and nothing shown, and a short run shows no bar."""
     assert on_a_terminal("run", tiles(600, 1000), "--engine", "exact", "-q") == (0, "")

@@ -30,6 +30,7 @@ LINES: dict[str, tuple[tuple[str, ...], int]] = {
     "disasm": ((PACKET,), 0),
     "diff": ((PACKET, OTHER), 1),
     "verify": ((PACKET,), 0),
+    "check": (("kernel.py:copy",), 0),
     "drill": (("stale-cache",), 0),
     "explore": (("{file}", "--orders", "2"), 0),
     "soak": (("{file}", "--jobs", "5"), 0),
@@ -47,6 +48,21 @@ LINES: dict[str, tuple[tuple[str, ...], int]] = {
     "completion": (("bash",), 0),
     "man": ((), 0),
 }
+KERNEL = """
+import tessbed
+
+@tessbed.kernel(inputs={"src": "uint8[64]"}, outputs={"dst": "uint8[64]"}, api=1)
+def copy(w, src, dst):
+    for box in w.own(dst):
+        yield w.band(src[box], dst[box], same)
+
+def same(source, target):
+    target[...] = source
+
+@copy.reference
+def expected(src):
+    return src
+"""
 UNWRITTEN = "standard output: can not be written: No space left on device"
 Fork = Callable[..., Any]
 
@@ -56,6 +72,7 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
     """`fork(*arguments, out=..., err=..., encoding=...)`, in a folder of its own with a small scenario in it."""
     folder = tmp_path_factory.mktemp("streams")
     (folder / "head.toml").write_text(HEAD)
+    (folder / "kernel.py").write_text(KERNEL)
     root = str(Path(__file__).parents[2])
     environment = os.environ | {"PYTHONPATH": root}
     line, pipe = [sys.executable, "-m", "tests.cli.forked"], subprocess.PIPE
@@ -158,6 +175,19 @@ def test_a_name_that_plays_tricks(command: str, name: str, fork: Fork, tmp_path:
     document = fork(command, "--json", *(a.replace(".", "-no.") if a == word else a for a in there))
     assert document["out"].isascii()
     assert "\\ud" not in document["out"]
+
+
+@pytest.mark.parametrize("name", NASTY, ids=ascii)
+def test_a_kernel_in_a_file_whose_name_plays_tricks(name: str, fork: Fork, tmp_path: Path) -> None:
+    """So it is with the file of a kernel, there or not."""
+    path = os.fsencode(tmp_path) + b"/" + name.encode("latin-1") + b".py"
+    Path(os.fsdecode(path)).write_text(KERNEL)
+    said = fork("check", f"{path.decode('latin-1')}:copy")
+    assert (said["code"], bool(said["out"])) == (0, True)
+    assert_harmless(said["out"] + said["err"])
+    missing = fork("check", "--json", f"{path.decode('latin-1')}-no.py:copy")
+    assert (missing["code"], missing["out"].isascii()) == (2, True)
+    assert_harmless(missing["err"])
 
 
 def assert_harmless(text: str) -> None:

@@ -74,7 +74,7 @@ class PerfettoTrace:
 
     def lane(self, path: tuple[str, ...], about: str = "") -> int:
         """A track, in a track for each group that it is in."""
-        track = self._track(path, [(ABOUT, about.encode())] if about else [])
+        track = self._track(path, [(ABOUT, about.encode("utf-8", "backslashreplace"))] if about else [])
         self._open[track] = OpenSpans()
         return track
 
@@ -146,7 +146,7 @@ class PerfettoTrace:
         number = known.get(text)
         if number is None:
             number = known[text] = len(known) + 1
-            self._new.append((kind, [(1, number), (2, text.encode())]))
+            self._new.append((kind, [(1, number), (2, text.encode("utf-8", "backslashreplace"))]))
         return number
 
     def _flush(self) -> None:
@@ -175,7 +175,14 @@ class PerfettoTrace:
         self._tracks += 1
         rank = self._children[parent] = self._children.get(parent, 0) + 1
         above = [(PARENT, parent)] if parent else []
-        fields = [(UUID, self._tracks), (NAME, name.encode()), *above, (CHILD_ORDER, EXPLICIT), (RANK, rank), *more]
+        fields = [
+            (UUID, self._tracks),
+            (NAME, name.encode("utf-8", "backslashreplace")),
+            *above,
+            (CHILD_ORDER, EXPLICIT),
+            (RANK, rank),
+            *more,
+        ]
         self._write([(DESCRIPTOR, fields)])
         return self._tracks
 

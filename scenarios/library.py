@@ -41,8 +41,14 @@ def kernel_source(name: str) -> Source | None:
 
 
 def stem_of(name: str) -> str:
-    """A short name for what `name` means: of a file without its ending, of a kernel. Raises ScenarioError."""
-    return name.rpartition(":")[2] if kernel_source(name) is not None else find(name).stem
+    """A short name for what `name` means: of a file without its ending, of a folder, of a kernel.
+
+    Raises ScenarioError.
+    """
+    if kernel_source(name) is not None:
+        return name.rpartition(":")[2]
+    path = find(name)
+    return Path(name).resolve().name if path.parent == Path(name) else path.stem
 
 
 def read_source(name: str) -> tuple[Source, Path]:

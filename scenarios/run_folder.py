@@ -2,7 +2,10 @@
 
 scenario.toml        the scenario with every default spelled out; running it gives the same folder
 devices/NAME.toml    its preset, where that is none that ships
-inputs/HASH.npy      the input files, named by the SHA-256 of their content; the scenario in the folder reads these
+inputs/              the input files under their own names, which the scenario in the folder reads; the bytes of inputs
+                     from other sources as 00-NAME.bin
+outputs/00-NAME.bin  the bytes that a job wrote; 00-NAME.BACKEND.bin where two backends differ; of kernels
+                     00-NAME.PORT.bin
 kernels/HASH/NAME.py the source of kernels of one's own, by the first 16 digits of its hash
 scenario.sha256      the hashes of these, as `sha256sum --check` reads them
 stats.json           the run's document, with all that the device counted (versioned)
@@ -32,6 +35,7 @@ from tessbed import __version__
 from tessbed.kernels.custom.loading import parse_reference
 from tessbed.kernels.custom.source_tree import tree_of
 from tessbed.kernels.ev74.disasm import disassemble
+from tessbed.scenarios.backends import Bytes
 from tessbed.scenarios.custom.preparation import prepared
 from tessbed.scenarios.format.toml_writer import toml_text
 from tessbed.scenarios.model import AnyJob, InputSource, KernelJob, Scenario, to_values
@@ -42,8 +46,7 @@ from tessbed.scenarios.report import SCHEMA_VERSION, document, exit_code, report
 from tessbed.sim.spec.device_spec import preset_names, to_mapping
 from tessbed.sim.stats import TransferRecord
 
-INPUTS, DEVICES, KERNELS = "inputs", "devices", "kernels"
-_PART = "part"
+INPUTS, OUTPUTS, DEVICES, KERNELS = "inputs", "outputs", "devices", "kernels"
 _CHUNK_BYTES = 1 << 20
 _EVERY_LINES = 4096
 
@@ -59,6 +62,7 @@ class RunFolder:
 
     path: Path
     _output: OutputFolder
+    _kept: dict[str, tuple[str, str]] = attrs.field(factory=dict, init=False)
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
@@ -94,6 +98,30 @@ class RunFolder:
         with self._named():
             written = copies[path] = copies.get(path) or f"{INPUTS}/{_copied(path, self._output.new / INPUTS)}"
         return InputSource(None, self._output.new / written, written)
+
+    def keep(self, job: AnyJob, backend: str, port: str, held: Bytes) -> None:
+        """Write bytes that a job has read, or that a backend has written, which may be as another wrote them.
+
+        An input file of raw bytes is in the folder already. Raises OSError.
+        """
+        name = file_name(job) + (f".{port}" if port else "")
+        if not held.size or (not backend and _is_raw(job, port)):
+            return
+        with self._named():
+            if backend:
+                self._keep_output(name, backend, held)
+            else:
+                folder = _made(self._output.new / INPUTS)
+                held.tofile(folder / _free_name(folder, name, ".bin"))
+
+    def _keep_output(self, name: str, backend: str, held: Bytes) -> None:
+        folder, digest = _made(self._output.new / OUTPUTS), hashlib.sha256(held.data).hexdigest()
+        other, known = self._kept.setdefault(name, (backend, digest))
+        if other == backend:
+            held.tofile(folder / f"{name}.bin")
+        elif known != digest:
+            (folder / f"{name}.bin").rename(folder / f"{name}.{other}.bin")
+            held.tofile(folder / f"{name}.{backend}.bin")
 
     def _adopted_kernel(self, job: KernelJob) -> KernelJob:
         """The job with the source of its kernel in the folder; a kernel of a file is the copy."""
@@ -142,16 +170,32 @@ class RunFolder:
 
 
 def _copied(source: Path, folder: Path) -> str:
-    """Copy the file into the folder; its name there is derived from its content."""
-    folder.mkdir(exist_ok=True)
-    part, digest = folder / _PART, hashlib.sha256()
-    with source.open("rb") as reading, part.open("wb") as writing:
+    """Copy the file into the folder; returns its name there, which is its own as far as that is free."""
+    name = _free_name(_made(folder), plain_name(source.stem) or "input", source.suffix.lower())
+    with source.open("rb") as reading, (folder / name).open("xb") as writing:
         while chunk := reading.read(_CHUNK_BYTES):
-            digest.update(chunk)
             writing.write(chunk)
-    name = f"{digest.hexdigest()}{source.suffix.lower()}"
-    part.replace(folder / name)
     return name
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _free_name(folder: Path, stem: str, suffix: str) -> str:
+    """The name, with a number where another file has it, in whatever case."""
+    taken, number, name = {path.name.lower() for path in folder.iterdir()}, 1, f"{stem}{suffix}"
+    while name.lower() in taken:
+        number += 1
+        name = f"{stem}-{number}{suffix}"
+    return name
+
+
+def _is_raw(job: AnyJob, port: str) -> bool:
+    """Whether a job reads an input from a file that holds its very bytes."""
+    source = job.buffer(port).source if isinstance(job, KernelJob) else job.input
+    return source.path is not None and source.path.suffix.lower() == ".bin"
 
 
 def contents(run: ScenarioRun, advance: Advance = lambda count: None) -> dict[str, bytes]:
@@ -166,7 +210,7 @@ def contents(run: ScenarioRun, advance: Advance = lambda count: None) -> dict[st
         "events.jsonl": "".join(f"{json.dumps(event)}\n" for event in events(run)).encode(),
     }
     for entry, outcome in _device_outcomes(run):
-        name = file_name(entry)
+        name = file_name(entry.job)
         result = outcome.run.result if outcome.run else None
         if result and result.packet:
             files[f"packets/{name}.bin"] = result.packet
@@ -177,11 +221,16 @@ def contents(run: ScenarioRun, advance: Advance = lambda count: None) -> dict[st
 
 
 def _sums(scenario: Scenario) -> list[str]:
-    """A line for each input file, whose name is its hash."""
+    """A line for each input file."""
     sources = [job.input for job in scenario.operations]
     sources += [buffer.source for job in scenario.kernels for buffer in job.buffers]
-    written = sorted({source.written for source in sources if source.written})
-    return [*(f"{Path(name).stem}  {name}\n" for name in written), *_kernel_sums(scenario)]
+    files = {source.written: source.path for source in sources if source.written and source.path}
+    return [*(f"{_digest(files[name])}  {name}\n" for name in sorted(files)), *_kernel_sums(scenario)]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _kernel_sums(scenario: Scenario) -> list[str]:
@@ -240,9 +289,14 @@ def events(run: ScenarioRun) -> Iterator[dict[str, Any]]:
                 yield {"tick": tick, "job": entry.job.name, "move": move.value, "state": state.value}
 
 
-def file_name(entry: JobOutcome) -> str:
+def file_name(job: AnyJob) -> str:
     """The job's number and its name, as far as it fits into a file name."""
-    return f"{entry.job.index:02}-{re.sub(r'[^A-Za-z0-9._-]+', '-', entry.job.name).strip('-.')[:60]}".rstrip("-")
+    return f"{job.index:02}-{plain_name(job.name)}".rstrip("-")
+
+
+def plain_name(name: str) -> str:
+    """A name as far as it fits into a file name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60]
 
 
 def machine(seconds: float) -> dict[str, Any]:

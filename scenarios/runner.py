@@ -4,7 +4,7 @@ All EV74 jobs of a scenario share one device and one runtime, so a kernel that i
 written once; the A65 reads it where the device will. What a device does wrong ends its job, never the scenario.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 
@@ -43,6 +43,12 @@ TROUBLES: dict[type[Exception], str] = {
 
 
 STOPS_DEVICE = ("hazard", "lifetime")
+Keep = Callable[[AnyJob, str, str, Bytes], None]
+"""Gets a job, the backend that wrote or "" for what is read, the port of a kernel or "", and the bytes."""
+
+
+def keep_nothing(job: AnyJob, backend: str, port: str, held: Bytes) -> None:
+    """Let the bytes go."""
 
 
 def run_scenario(
@@ -52,10 +58,12 @@ def run_scenario(
     trace: bool = False,
     meter: Meter | None = None,
     timeline: Timeline | None = None,
+    keep: Keep | None = None,
 ) -> ScenarioRun:
     """Run every job on its backends; `meter` hears of each step and its parts. `trace` keeps every DMA transfer.
 
-    A `timeline` shows what the event engine does on the device of the scenario, up to the end of the run.
+    A `timeline` shows what the event engine does on the device of the scenario, up to the end of the run. `keep` gets
+    the bytes that each job reads, once, and those that it writes, from each backend that moves any.
     Kernels of one's own are loaded here: this runs their modules. Raises BindingError, CapabilityError, ContractError,
     MemoryError, OSError, ScenarioError for what the caller must correct.
     """
@@ -70,7 +78,7 @@ def run_scenario(
         runtime = _runtime(scenario, trace=trace or engine == "verify")
     if runtime and timeline:
         timeline.follow(runtime)
-    runner = Runner(scenario, runtime, meter, exact, timeline)
+    runner = Runner(scenario, runtime, meter, exact, timeline, keep or keep_nothing)
     jobs = tuple(runner.run(job) for job in scenario.jobs)
     if runtime and not runner.stopped_by:
         jobs = runner.settled(jobs)
@@ -101,6 +109,7 @@ class Runner:
     meter: Meter
     exact: ExactDevice | None = None
     timeline: Timeline | None = None
+    keep: Keep = keep_nothing
     stopped_by: str | None = None
 
     def run(self, job: AnyJob) -> JobOutcome:
@@ -117,6 +126,7 @@ class Runner:
                 input_buffer = stack.enter_context(backends.input_buffer(self.runtime, job.plan))
             source = input_buffer.host if input_buffer else backends.storage(job.plan.input.required_bytes)
             fill_input(source, job, self.scenario.seed, partial(self.meter.advance, "bytes filled"))
+            self.keep(job, "", "", source)
             return JobOutcome(job, tuple(self._on(backend, job, source, input_buffer) for backend in job.backends))
 
     def _on(self, backend: str, job: ScenarioJob, source: Bytes, input_buffer: Buffer | None) -> Outcome:
@@ -137,6 +147,7 @@ class Runner:
             return self._compared(done, job)
 
     def _judge(self, backend: str, job: ScenarioJob, source: Bytes, done: BackendRun) -> Outcome:
+        self.keep(job, backend, "", done.output)
         return judge_output(backend, job, source, done, partial(self.meter.advance, "bytes checked"))
 
     def _kernel(self, job: KernelJob) -> Outcome:
@@ -152,12 +163,16 @@ class Runner:
                 if not port.written:
                     fill_port(views[port.name].host, port, job.buffer(port.name), self.scenario.seed, stream)
             sources, targets = ([views[port.name] for port in ports] for ports in (plan.inputs, plan.outputs))
+            for port, view in zip(plan.inputs, sources, strict=True):
+                self.keep(job, "", port.name, view.host)
             handed = self.runtime.submit(
                 plan, sources, targets, workers=job.workers, timeout_ticks=job.timeout_ticks, name=job.name
             )
             if (troubled := self._waited(job, handed)) is not None:
                 return troubled
             read, made = ([view.host for view in side] for side in (sources, targets))
+            for port, held in zip(plan.outputs, made, strict=True):
+                self.keep(job, "ev74", port.name, held)
             return self._compared(judge_kernel(job, read, made, backends.run_result(handed, NO_OUTPUT)), job)
 
     def _waited(self, job: AnyJob, handed: runtime_jobs.Job) -> Outcome | None:

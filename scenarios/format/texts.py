@@ -11,6 +11,8 @@ from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioErro
 from tessbed.scenarios.shipped import catalogue, failure_cases
 
 STDIN = "-"
+RUN_SCENARIO = "scenario.toml"
+"""The scenario in a run folder."""
 MOST_BYTES = 1 << 28
 """A scenario of a million jobs is smaller; whatever is larger is another kind of file, or has no end."""
 
@@ -22,14 +24,23 @@ def is_text(name: str) -> bool:
 
 
 def find(name: str) -> Path:
-    """The file of a path or of a catalogue name; `-` is itself. Raises ScenarioError with the nearest name."""
+    """The file of a path or of a catalogue name, of a run folder its scenario; `-` is itself.
+
+    Raises ScenarioError with the nearest name.
+    """
     path = Path(name)
     if is_text(name):
         return path
+    if (path / RUN_SCENARIO).is_file():
+        return path / RUN_SCENARIO
     known = catalogue()
     if name in known:
         return known[name]
-    what = "is a folder, wanted a file" if path.is_dir() else "no such file, and no scenario of that name"
+    what = (
+        "is a folder and no run folder, wanted a file"
+        if path.is_dir()
+        else "no such file, and no scenario of that name"
+    )
     raise ScenarioError([Problem(Location(name), f"{what}{_hint(name, path.stem, known)}", "no_such_file")])
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from tessbed.scenarios.oracle.byte_layout import OracleCase, required_bytes
 from tessbed.scenarios.oracle.claims import Claim, claims_of
 
-__all__ = ["Mismatch", "OracleCase", "expected_output", "golden_bytes", "required_bytes", "verify"]
+__all__ = ["Mismatch", "OracleCase", "expected_output", "golden_bytes", "place_of_byte", "required_bytes", "verify"]
 
 PATTERN_STEP = 2654435761
 PATTERN_BLOCK_BYTES = 1 << 16
@@ -39,8 +39,12 @@ class Mismatch:
     byte: int
 
     def __str__(self) -> str:
-        place = _PHRASES[self.kind].format(byte=self.byte, at=list(self.coordinates))
-        return f"output byte {self.offset}: got {self.got:#04x}, expected {self.expected:#04x} ({place})"
+        return f"output byte {self.offset}: got {self.got:#04x}, expected {self.expected:#04x} ({self.place})"
+
+    @property
+    def place(self) -> str:
+        """Where the byte is, in words."""
+        return _PHRASES[self.kind].format(byte=self.byte, at=list(self.coordinates))
 
 
 _PHRASES = {
@@ -80,6 +84,20 @@ def verify(
             first = found
         advance(claim.offsets.size)
     return first
+
+
+def place_of_byte(case: OracleCase, offset: int, got: int, expected: int) -> Mismatch:
+    """What a byte of the output is: that at `offset`, which must lie in its required span."""
+    source = np.zeros(required_bytes(case)[0], np.uint8)
+    for claim in claims_of(case, source, 0):
+        there = claim.offsets == offset
+        if claim.real is not None:
+            there = there & claim.real
+        if there.any():
+            index = np.unravel_index(int(there.argmax()), there.shape)
+            byte, *anchor = (int(np.broadcast_to(e, there.shape)[index]) for e in (claim.byte, *claim.anchor))
+            return Mismatch(offset, got, expected, claim.kind, tuple(anchor), byte)
+    raise ValueError(f"offset {offset} is not in the output of {required_bytes(case)[1]} bytes")
 
 
 def golden_bytes(count: int) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Comparison: which terms of the attribution make the difference between two runs; they sum to it.
 
 A run is a run folder or a scenario. A folder's scenario holds every default, so its account is worked out again; where
-its recorded ticks are others, another version made it, and that is said.
+its recorded ticks are others, another version made it, and that is said. The outputs that two folders keep are compared
+byte by byte.
 """
 
 import json
@@ -10,23 +11,25 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tessbed.scenarios.library import load
+from tessbed.scenarios.format.texts import RUN_SCENARIO
+from tessbed.scenarios.library import load, read_source
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.study.attribution_report import bar
 from tessbed.scenarios.study.measurement import Measurement, provenance, studied
+from tessbed.scenarios.study.output_difference import output_differences, output_lines
 from tessbed.scenarios.study.tick_attribution import Term, attribute_ticks
-
-ANY_INPUT = 'jobs.*.input={pattern="golden"}'
-"""Ticks do not depend on data, so nobody needs to read a folder's input files."""
 
 
 def opened(name: str, settings: Sequence[str]) -> Scenario:
     """The scenario of a run folder, or of that name. Raises ScenarioError where it has nothing to study."""
-    folder = Path(name)
-    if (folder / "scenario.toml").is_file():
-        return studied(load(str(folder / "scenario.toml"), [ANY_INPUT, *settings]))
-    return studied(load(name, settings))
+    return studied(load(name, [*_any_inputs(name), *settings] if is_run(name) else settings))
+
+
+def _any_inputs(name: str) -> list[str]:
+    """Settings by which nobody needs to read a folder's input files: ticks do not depend on data."""
+    jobs = read_source(name)[0].values.get("jobs", [])
+    return [f'jobs.{number}.input={{pattern="golden"}}' for number, job in enumerate(jobs) if "kernel" not in job]
 
 
 def stale(name: str, measured: Measurement) -> str | None:
@@ -87,6 +90,11 @@ def attribution_difference(before: Measurement, after: Measurement) -> list[dict
     return jobs
 
 
+def is_run(name: str) -> bool:
+    """Whether that is a run folder."""
+    return (Path(name) / RUN_SCENARIO).is_file()
+
+
 def document(names: tuple[str, str], before: Measurement, after: Measurement) -> dict[str, Any]:
     """The comparison; the jobs' differences sum to the whole, the terms' to their job's."""
     jobs = attribution_difference(before, after)
@@ -96,6 +104,7 @@ def document(names: tuple[str, str], before: Measurement, after: Measurement) ->
         "after": {"run": names[1], **provenance(after), "device_ticks": after.device_ticks},
         "difference_ticks": after.device_ticks - before.device_ticks,
         "jobs": jobs,
+        "outputs": output_differences(*map(Path, names)) if all(map(is_run, names)) else None,
     }
 
 
@@ -118,6 +127,9 @@ def lines(reported: dict[str, Any], top: int) -> Iterator[str]:
             sums = [sum(term[key] for term in rest) for key in ("before_ticks", "after_ticks", "difference_ticks")]
             rows.append((f"{len(rest)} more terms", "", "", f"{sums[0]:,}", f"{sums[1]:,}", f"{sums[2]:+,}", ""))
         yield from aligned(("resource", "reason", "tiles", "before", "after", "change", ""), rows, numbers=(3, 4, 5))
+    if reported["outputs"] is not None:
+        yield ""
+        yield from output_lines(reported["outputs"])
 
 
 def _row(term: dict[str, Any], largest: int) -> tuple[str, ...]:

@@ -79,10 +79,9 @@ def device_jobs(scenario: "Scenario") -> "list[ScenarioJob]":
 
 def file_stem(job: "ScenarioJob") -> str:
     """The job's number and its name, as far as it fits into a file name."""
-    from tessbed.scenarios.outcome import JobOutcome
     from tessbed.scenarios.run_folder import file_name
 
-    return file_name(JobOutcome(job, ()))
+    return file_name(job)
 
 
 def job_packet(job: "ScenarioJob") -> "Packet":

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from tessbed.scenarios.outcome import ScenarioRun
     from tessbed.scenarios.timeline.timeline import Timeline
 
-HELP = """Run SCENARIO (a file, or a name that `tessbed list` shows) and check every byte with an independent oracle.
+HELP = """Run SCENARIO (a file, a run folder, or a name that `tessbed list` shows) and check every byte with an oracle
+that shares no code with what it checks.
 
 Exit code: 0 ok, 1 a check failed, 2 invalid input, 3 a device fault or hang, 4 a hazard or lifetime violation."""
 
@@ -27,6 +28,7 @@ Exit code: 0 ok, 1 a check failed, 2 invalid input, 3 a device fault or hang, 4 
 @new_command("run", HELP)
 @scenario_arguments
 @click.option("-o", "--output", metavar="DIR", type=Folder(), help="Write the run folder.")
+@click.option("--no-outputs", is_flag=True, help="Leave the bytes of inputs and outputs out of the run folder.")
 @click.option(
     "--engine",
     type=OneOf(ENGINES),
@@ -42,6 +44,7 @@ def command(
     settings: tuple[str, ...],
     seed: int | None,
     output: Path | None,
+    no_outputs: bool,
     engine: str,
     timeline: Path | None,
     as_json: bool,
@@ -52,6 +55,8 @@ def command(
     from tessbed.scenarios.library import load
     from tessbed.scenarios.report import document, exit_code, report_table
 
+    if no_outputs and output is None:
+        raise click.UsageError("--no-outputs: nothing is written without a run folder, wanted -o DIR with it")
     scenario = load(file, settings, seed)
     if timeline is not None:
         _check_traceable(scenario, engine)
@@ -60,7 +65,7 @@ def command(
         if output is None:
             done = watched_run(scenario, engine, meter, quiet=quiet or as_json, timeline=shown)
         else:
-            done = _written(output, scenario, engine, meter, shown, quiet=quiet or as_json)
+            done = _written(output, scenario, engine, meter, shown, outputs=not no_outputs, quiet=quiet or as_json)
     if done.instead:
         say(f"engine simpy, not {engine}: {done.instead}", quiet=quiet)
     if output is not None:
@@ -84,7 +89,14 @@ def _check_traceable(scenario: "Scenario", engine: str) -> None:
 
 
 def _written(
-    output: Path, scenario: "Scenario", engine: str, meter: "Meter", timeline: "Timeline | None", *, quiet: bool
+    output: Path,
+    scenario: "Scenario",
+    engine: str,
+    meter: "Meter",
+    timeline: "Timeline | None",
+    *,
+    outputs: bool,
+    quiet: bool,
 ) -> "ScenarioRun":
     """Run, and write the run folder; without an end to both nothing is left of it."""
     from tessbed.commands.progress import run_progress
@@ -94,7 +106,8 @@ def _written(
 
     with RunFolder.open(output) as folder, run_progress(meter, quiet=quiet):
         adopted, began = folder.adopt(scenario), perf_counter()
-        done = run_scenario(adopted, engine=engine, trace=True, meter=meter, timeline=timeline)
+        keep = folder.keep if outputs else None
+        done = run_scenario(adopted, engine=engine, trace=True, meter=meter, timeline=timeline, keep=keep)
         meter.begin(*FOLDER)
         folder.write(done, perf_counter() - began, partial(meter.advance, "transfers traced"))
     return done

@@ -41,12 +41,12 @@ def command(
 ) -> int:
     """The run's table on stdout, its timeline in a file; returns the exit code."""
     from tessbed.commands.scenario_run import foretell, watched_run
-    from tessbed.scenarios.library import load
+    from tessbed.scenarios.library import load, stem_of
     from tessbed.scenarios.report import document, exit_code, report_table
     from tessbed.scenarios.study.measurement import studied
 
     scenario = studied(load(file, settings, seed), "trace")
-    path = output or Path(f"{Path(file).stem if file != '-' else 'stdin'}.{form or 'pftrace'}")
+    path = output or Path(f"{stem_of(file) if file != '-' else 'stdin'}.{form or 'pftrace'}")
     try:
         form = check_timeline(path, form or (None if output else "pftrace"))
     except click.BadParameter as error:

@@ -73,7 +73,7 @@ ERRORS = [  # arguments ({file}: a sound file, {folder}: its folder), and what s
     (("run", "{folder}/nothing.toml"), "{folder}/nothing.toml: no such file, and no scenario of that name"),
     (("run", "yolov8n-heads-bf61"), "yolov8n-heads-bf61: no such file, and no scenario of that name; "
      "did you mean yolov8n-heads-bf16?"),
-    (("run", "{folder}"), "{folder}: is a folder, wanted a file"),
+    (("run", "{folder}"), "{folder}: is a folder and no run folder, wanted a file"),
     (("run", "{file}", "--set", "device.workers=0"), "--set device.workers: got 0, wanted an integer from 1 to 64"),
     (("run", "{file}", "--seed", "x"), '--seed: got "x", wanted an integer from 0 to 18446744073709551615'),
     (("run", "{file}", "--bakend", "a65"), 'tessbed run: got the option --bakend, wanted one of `tessbed run --help`'),

@@ -34,7 +34,8 @@ QUOTED = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"[\w.*-]*/[\w./*-]*|[\w-]+\.(?:py|md|toml|c|h|tsv|json)")
 NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?")
 IN_A_RUN_FOLDER = {
-    "run.json", "scenario.toml", "scenario.sha256", "stats.json", "report.md", "inputs/", "packets/", "transfers/"
+    "run.json", "scenario.toml", "scenario.sha256", "stats.json", "report.md",
+    "inputs/", "outputs/", "packets/", "transfers/",
 }  # fmt: skip
 EXAMPLES = {
     "Op.TESS", "complemented", "x.bin", "copy.py", "NAME.toml", "cN", "CN", "tessbed.NAME", "tessbed.PACKAGE",

@@ -11,6 +11,8 @@ import pytest
 from tessbed.cli import main
 from tessbed.kernels.ev74.codec import decode
 from tessbed.scenarios import library
+from tessbed.scenarios.judgement import fill_input
+from tessbed.scenarios.model import ScenarioJob
 from tessbed.scenarios.outcome import ScenarioRun
 from tessbed.scenarios.run_folder import RunFolder, contents
 from tessbed.scenarios.runner import run_scenario
@@ -105,14 +107,11 @@ def ran_into(folder: Path, *arguments: str) -> dict[str, bytes]:
 def test_a_folder_holds_its_inputs(tmp_path: Path, from_files: Path) -> None:
     """Moved away, and with the files that it was made from gone, a folder runs again into the same folder."""
     first = ran_into(tmp_path / "first", str(from_files))
-    copies = {name: content for name, content in first.items() if name.startswith("inputs")}
-    assert set(copies) == {
-        f"inputs/{hashlib.sha256(content).hexdigest()}.{kind}"
-        for content, kind in (
-            ((from_files.parent / "raw.bin").read_bytes(), "bin"),
-            ((from_files.parent / "there" / "image.NPY").read_bytes(), "npy"),
-        )
-    }
+    copies = {name: first[name] for name in ("inputs/image.npy", "inputs/raw.bin")}
+    assert copies["inputs/raw.bin"] == (from_files.parent / "raw.bin").read_bytes()
+    assert copies["inputs/image.npy"] == (from_files.parent / "there" / "image.NPY").read_bytes()
+    assert {name for name in first if name.startswith("inputs")} == {*copies, "inputs/00-image.bin"}
+    assert first["inputs/00-image.bin"] == bytes(range(90))
     sums = [line.split("  ") for line in first["scenario.sha256"].decode().splitlines()]
     assert [name for _, name in sums] == ["scenario.toml", *sorted(copies)]
     assert all(hashlib.sha256(first[name]).hexdigest() == digest for digest, name in sums)
@@ -128,9 +127,9 @@ def test_inputs_of_an_earlier_run_go(tmp_path: Path, from_files: Path) -> None:
     ran_into(tmp_path / "run", str(from_files))
     (from_files.parent / "raw.bin").write_bytes(bytes(90))
     changed = ran_into(tmp_path / "run", str(from_files))
-    assert len([name for name in changed if name.startswith("inputs")]) == 2
+    assert len([name for name in changed if name.startswith("inputs")]) == 3
     assert changed == ran_into(tmp_path / "fresh", str(from_files))
-    ran_into(tmp_path / "run", "documents-2x17")
+    ran_into(tmp_path / "run", "documents-2x17", "--no-outputs")
     assert not (tmp_path / "run" / "inputs").exists()
     (tmp_path / "run" / "inputs").mkdir()
     (tmp_path / "run" / "inputs" / "mine.npy").write_bytes(b"x")
@@ -162,3 +161,56 @@ def test_hostile_names(tmp_path: Path) -> None:
     scenario.write_text(text.replace('"pitched"', '"../../a/b"').replace('"dense"', '"..."'))
     names = contents(run_scenario(library.load(str(scenario)), trace=True))
     assert sorted(name for name in names if name.endswith(".bin")) == ["packets/00-a-b.bin", "packets/01.bin"]
+
+
+def test_input_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """Two files of one name, or of names that differ in case alone, get numbers; running again keeps them."""
+    job = FROM_FILES.partition("[[jobs]]")[2].rpartition("[[jobs]]")[2]
+    text = 'name = "names"\n'
+    for number, name in enumerate(("one/raw.bin", "two/RAW.bin", "two/.bin.bin", "one/../../x y.bin")):
+        path = tmp_path / "mine" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes([number]) * 90)
+        text += f"[[jobs]]{job.replace('raw again', f'job {number}').replace('raw.bin', name)}"
+    (tmp_path / "mine" / "x.toml").write_text(text, encoding="utf-8")
+    first = ran_into(tmp_path / "first", str(tmp_path / "mine" / "x.toml"))
+    names = [name for name in first if name.startswith("inputs")]
+    assert sorted(names) == ["inputs/RAW-2.bin", "inputs/bin.bin", "inputs/raw.bin", "inputs/x-y.bin"]
+    assert first["inputs/RAW-2.bin"] == b"\1" * 90
+    assert ran_into(tmp_path / "second", str(tmp_path / "first")) == first
+
+
+def test_a_folder_holds_what_was_read_and_written(tmp_path: Path) -> None:
+    """The bytes of every input that a pattern makes, and of every output, once where two backends agree."""
+    first = ran_into(tmp_path / "run", "documents-2x17")
+    done = run_of("documents-2x17")
+    for entry in done.jobs:
+        job = entry.job
+        assert isinstance(job, ScenarioJob)
+        name = f"{job.index:02}-{job.name.replace(', ', '-').replace(' ', '-')}"
+        shas = {outcome.output_sha256 for outcome in entry.outcomes}
+        assert {hashlib.sha256(first[f"outputs/{name}.bin"]).hexdigest()} == shas
+        source = np.zeros(job.plan.input.required_bytes, np.uint8)
+        fill_input(source, job, done.scenario.seed)
+        assert first[f"inputs/{name}.bin"] == source.tobytes()
+    assert sum(name.startswith(("outputs", "inputs")) for name in first) == 2 * len(done.jobs)
+    bare = ran_into(tmp_path / "bare", "documents-2x17", "--no-outputs")
+    assert bare == {name: content for name, content in first.items() if not name.startswith(("outputs", "inputs"))}
+
+
+def test_two_backends_that_differ_have_two_outputs(tmp_path: Path) -> None:
+    """Where backends write other bytes, each file has its backend's name, whichever came first."""
+    (job,) = library.load("documents-pitched").jobs[:1]
+    with RunFolder.open(tmp_path / "run") as folder:
+        folder.keep(job, "a65", "", np.array([1, 2], np.uint8))
+        folder.keep(job, "ev74", "", np.array([1, 3], np.uint8))
+        made = {path.name: path.read_bytes() for path in folder._output.new.rglob("*.bin")}
+    assert made == {"00-pitched.a65.bin": b"\1\2", "00-pitched.ev74.bin": b"\1\3"}
+
+
+def test_outputs_need_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    """--no-outputs without -o has no effect, and is refused."""
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "documents-2x17", "--no-outputs"])
+    assert ended.value.code == 2
+    assert "wanted -o DIR" in capsys.readouterr().err

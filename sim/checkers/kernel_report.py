@@ -4,7 +4,7 @@ A kernel can be wrong in two ways that its bytes do not show: it has hazards (fi
 (errors): an exception, an endless loop, something yielded that no worker may yield, a fault of the device.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 
@@ -52,13 +52,20 @@ class KernelReport:
 
     def by_kind(self) -> list[tuple[str, str]]:
         """(kind, words) of each error and finding."""
-        errors = [(error.kind, "\n".join(error_lines(error, plain_bytes))) for error in self.errors]
+        errors = [(error.kind, "\n".join(error_lines([error], plain_bytes))) for error in self.errors]
         return errors + [(found.kind, "\n".join(finding_lines(found, plain_bytes))) for found in self.findings]
+
+    def _alike(self) -> list[list[KernelError]]:
+        """The errors, those of one kind at the same lines together."""
+        groups: dict[object, list[KernelError]] = {}
+        for error in self.errors:
+            groups.setdefault((error.kind, error.trace, error.line), []).append(error)
+        return list(groups.values())
 
     def lines(self, where: Where | None = None) -> list[str]:
         """Words for people, errors first; `where` names bytes, as `space [low, high)` where it is not given."""
         return [
-            *(line for error in self.errors for line in error_lines(error, where or plain_bytes)),
+            *(line for errors in self._alike() for line in error_lines(errors, where or plain_bytes)),
             *(line for finding in self.findings for line in finding_lines(finding, where or plain_bytes)),
         ]
 
@@ -68,10 +75,12 @@ def plain_bytes(space: str, low: int, high: int) -> str:
     return f"{space} {low:#x} to {high - 1:#x}" if high > low else space
 
 
-def error_lines(error: KernelError, where: Where) -> Iterator[str]:
-    """An error with its lines."""
+def error_lines(errors: Sequence[KernelError], where: Where) -> Iterator[str]:
+    """Errors of one kind at one line: the first, with its lines, and whose else it is."""
+    error, *more = errors
     tick = f", tick {error.tick:,}" if error.tick >= 0 else ""
-    yield f"{error.kind}: worker {error.worker}{tick}: {error.text}"
+    others = f" (and {worker_words([other.worker for other in more])})" if more else ""
+    yield f"{error.kind}: worker {error.worker}{tick}: {error.text}{others}"
     for line in error.trace or ((error.line,) if error.line else ()):
         yield f"  {line}: {snippet(line)}"
     if error.access:

@@ -6,6 +6,7 @@ EndlessLoop raised inside it, again and again until it leaves. No result of code
 """
 
 import ctypes
+import os
 import threading
 import time
 
@@ -60,6 +61,17 @@ def forget(turn: Turn) -> None:
     """The worker has ended."""
     with _lock:
         _turns.pop(id(turn), None)
+
+
+def _forget_parent() -> None:
+    """A process that was forked has none of its parent's threads, and perhaps the lock that one of them held."""
+    global _lock, _watcher
+    _lock, _watcher = threading.Lock(), None
+    _turns.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_parent)
 
 
 def _look() -> None:

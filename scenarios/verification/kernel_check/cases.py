@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
+from tessbed.kernels.custom.kernel_plan import KernelPlan
 from tessbed.scenarios.verification.kernel_check.bench import CheckCase
 from tessbed.scenarios.verification.kernel_check.sizes import CheckSize
 from tessbed.sim.spec.device_spec import DeviceSpec, override
@@ -43,7 +44,7 @@ def check_cases(
     for place, size in enumerate(sizes):
         for number, (granule, workers) in enumerate(_pairs(size, size.nbytes * transfers_per_byte)):
             turn = number + place
-            phase = (0, 1, granule - 1, granule // 2 + 1)[turn % 4]
+            phase = aligned_phase(size.plan, (0, 1, granule - 1, granule // 2 + 1)[turn % 4])
             changes = {
                 "write_granule_bytes": granule,
                 "workers": workers,
@@ -52,6 +53,12 @@ def check_cases(
             }
             case = CheckCase(size.name, size.plan, override(spec, changes), workers, phase)
             yield SizedCase(case, size)
+
+
+def aligned_phase(plan: KernelPlan, phase: int) -> int:
+    """The largest phase up to this one that all outputs may have."""
+    alignment = max(port.alignment_bytes for port in plan.outputs)
+    return phase // alignment * alignment
 
 
 def _pairs(size: CheckSize, transfers: float) -> list[tuple[int, int]]:

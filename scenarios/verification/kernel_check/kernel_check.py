@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
+import numpy as np
 
 from tessbed.firmware_models.custom.launch_view import LaunchView
 from tessbed.firmware_models.custom.region import ports_of
@@ -57,17 +58,17 @@ class KernelTroubles:
         """Bands that depend on other workers."""
         self.found.setdefault("shared_state", KernelTrouble("hazard", shared.case, shared, where))
 
-    @property
-    def kinds(self) -> list[str]:
-        """The kinds of all."""
-        return [trouble.kind for trouble in self.found.values()]
+    def add_unrepeated(self, case: CheckCase, text: str, where: Where) -> None:
+        """A case that did something else when it ran again."""
+        self.found.setdefault("not_repeatable", KernelTrouble("wrong", case, text, where))
 
 
 @attrs.frozen(eq=False)
 class KernelCheck:
     """The whole check. `asked` is the run that was asked for, on the device's own grid, None where it did not end.
 
-    `cases` has each case and whether it was fine; `orders`, `waits` are None where nothing was right before them.
+    `cases` has each case and whether it was fine, `repeats` says whether it did the same again; `orders`, `waits` are
+    None where nothing was right before them.
     """
 
     kernel: Kernel
@@ -77,6 +78,7 @@ class KernelCheck:
     asked: CaseRun
     cases: tuple[tuple[CheckCase, bool], ...]
     limits: StaticLimits
+    repeats: bool
     orders: ExploredOrders | None
     waits: WaitVerdict | None
     shared: bool | None
@@ -104,11 +106,12 @@ def check_kernel(
     troubles, limits = KernelTroubles(), StaticLimits(device)
     bench = KernelBench(case, size.inputs, size.expected)
     asked = _run(bench, troubles, limits)
+    repeats = _repeats(bench, asked, troubles)
     judged = size.expected is not None
     if _hopeless(asked):
         found = tuple(troubles.found.values())
         return KernelCheck(
-            kernel, size.plan, device, judged, asked, ((case, asked.fine),), limits, None, None, None, found
+            kernel, size.plan, device, judged, asked, ((case, asked.fine),), limits, repeats, None, None, None, found
         )
     sizes = check_sizes(kernel, given, _band_bytes(bench, asked), device.slots)
     transfers = len(asked.check.writes) + len(asked.check.gathers)
@@ -123,7 +126,9 @@ def check_kernel(
     if not troubles.found and kernel.level == "body":
         waits = judge_waits(_wait_cases(cases), SizedCase(case, size))
     found = tuple(troubles.found.values())
-    return KernelCheck(kernel, size.plan, device, judged, asked, tuple(done), limits, orders, waits, shared, found)
+    return KernelCheck(
+        kernel, size.plan, device, judged, asked, tuple(done), limits, repeats, orders, waits, shared, found
+    )
 
 
 def _run(bench: KernelBench, troubles: KernelTroubles, limits: StaticLimits) -> CaseRun:
@@ -131,6 +136,20 @@ def _run(bench: KernelBench, troubles: KernelTroubles, limits: StaticLimits) -> 
     troubles.add(bench.case, ran, bench.where)
     limits.see(ran.check)
     return ran
+
+
+def _repeats(bench: KernelBench, asked: CaseRun, troubles: KernelTroubles) -> bool:
+    """Whether the case that was asked for does the same again: the same ticks, the same bytes."""
+    if not asked.fine:
+        return True
+    again = bench.run()
+    same = all(np.array_equal(some, others) for some, others in zip(asked.outputs, again.outputs, strict=True))
+    if same and asked.ticks == again.ticks:
+        return True
+    ticks = f"{asked.ticks or 0:,} device ticks, then {again.ticks or 0:,}"
+    text = f"{ticks}; {'the same bytes' if same else 'other bytes'}: something is left over from the run before"
+    troubles.add_unrepeated(bench.case, text, bench.where)
+    return False
 
 
 def _run_all(

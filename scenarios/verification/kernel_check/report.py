@@ -20,6 +20,12 @@ ENDINGS = {
     "fault": "FAULT: {}",
     "wrong": "WRONG: {}",
 }
+BEYOND = {
+    "descriptor fields": ("does not fit",),
+    "wait groups": ("wait group", "of an oversized pitch together"),
+    "scratch": ("scratch", "the area has", "overlaps itself"),
+}
+"""Words of what the hardware can not do, by the limit that they are about."""
 Value = Callable[[CheckCase], Any]
 
 
@@ -48,7 +54,8 @@ def verdict_line(found: KernelCheck) -> str:
 def _rows(found: KernelCheck) -> Iterator[tuple[str, str, str]]:
     cases = found.cases
     for name, most in found.limits.rows():
-        yield name, most, "ok"
+        beyond = any(words in text for text in _misuses(found) for words in BEYOND[name])
+        yield name, most, "not ok" if beyond else "ok"
     yield _axis("sizes", cases, lambda case: case.size)
     yield _axis("granules", cases, lambda case: case.spec.write_granule_bytes)
     yield _axis("workers", cases, lambda case: case.workers)
@@ -59,6 +66,7 @@ def _rows(found: KernelCheck) -> Iterator[tuple[str, str, str]]:
         tried = found.orders
         bad = f"wrong in {len(tried.troubled)} cases" if tried.troubled else "ok"
         yield "orders", f"{tried.orders:,} of {tried.cases} cases, {tried.complete} exhaustively", bad
+    yield "repeated", "as asked, twice", "ok" if found.repeats else "differs"
     if found.shared is not None:
         yield "shared state", "workers in turns", "differs" if found.shared else "ok"
     yield "bytes", f"{len(cases):,} case{'s' * (len(cases) != 1)}", _bytes(found)
@@ -68,6 +76,12 @@ def _rows(found: KernelCheck) -> Iterator[tuple[str, str, str]]:
         yield "waits", f"{tried} dropped in turn", f"{len(waits.needed)} needed, {len(waits.needless)} needless"
     if found.asked.ticks is not None:
         yield "ticks", f"as asked, {found.spec.workers} workers", f"{found.asked.ticks:,} device ticks{_cost(found)}"
+
+
+def _misuses(found: KernelCheck) -> list[str]:
+    """What was found about limits of the hardware, in words."""
+    findings = [trouble.what for trouble in found.troubles if isinstance(trouble.what, Finding)]
+    return [finding.hazard.text for finding in findings if finding.kind in ("misuse", "wait_group")]
 
 
 def _cost(found: KernelCheck) -> str:
@@ -104,7 +118,7 @@ def _what_lines(trouble: KernelTrouble) -> list[str]:
     if isinstance(what, Finding):
         return list(finding_lines(what, trouble.where))
     if isinstance(what, KernelError):
-        return list(error_lines(what, trouble.where))
+        return list(error_lines([what], trouble.where))
     if isinstance(what, SharedState):
         return [*what.lines(), *_at(what.line)]
     if isinstance(what, WrongBytes):
@@ -123,7 +137,8 @@ def _name(trouble: KernelTrouble) -> str:
         return what.kind
     if isinstance(what, SharedState):
         return "shared_state"
-    return {"impossible": "refused", "fault": "hang"}.get(trouble.kind, "wrong bytes")
+    words = {"impossible": "refused", "fault": "hang", "wrong": "not_repeatable"}
+    return "wrong bytes" if isinstance(what, WrongBytes) else words.get(trouble.kind, trouble.kind)
 
 
 def _wait_lines(found: KernelCheck) -> Iterator[str]:

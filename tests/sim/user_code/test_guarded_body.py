@@ -1,5 +1,8 @@
 """A user's mistakes are found at their lines, end the job with a status, and leave the device usable."""
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -159,3 +162,30 @@ def test_two_runs_are_equal() -> None:
     """A body's statistics and report are the same in two runs."""
     assert run(kernels.safe)[1] == run(kernels.safe)[1]
     assert run(kernels.read_race)[1] == run(kernels.read_race)[1]
+
+
+PROCESS = """
+import hashlib
+from tests.sim.user_code.test_guarded_body import run
+from tests.sim.user_code import kernels
+text = "".join(repr(run(body, {"data_movement": "seeded"})[1]) for body in (kernels.safe, kernels.read_race))
+print(hashlib.sha256(text.encode()).hexdigest())
+"""
+
+
+def test_two_processes_are_equal() -> None:
+    """Statistics and reports do not depend on the process, whatever the seed of its hashes."""
+    said = [
+        subprocess.run([sys.executable, "-c", PROCESS], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True)
+        for seed in ("1", "2")
+    ]
+    assert said[0].stdout == said[1].stdout != b""
+
+
+def test_a_forked_process_watches_its_own_loops() -> None:
+    """A child has none of its parent's threads, and starts one of its own."""
+    run(kernels.safe)
+    child = os.fork()
+    if child == 0:
+        os._exit(run(kernels.loops_for_ever)[1].kernel.errors[0].kind != "endless_loop")
+    assert os.waitpid(child, 0)[1] == 0

@@ -228,6 +228,22 @@ def without_end(w, src, dst, *, n=40_000):
         yield from w.wait_slot(0)  # without end
 
 
+SEEN = []
+
+
+@tessbed.kernel(**ROWS)
+def left_over(w, src, dst, *, n=40_000):
+    SEEN.append(w.worker)
+    yield from w.compute(same, [w.input.array(4)], [w.slot(0).array(4)], ticks=100 + len(SEEN))
+
+
+@judged
+@tessbed.kernel(inputs={"src": tessbed.Port("uint8[n]", 64)}, outputs={"dst": tessbed.Port("uint8[n]", 64)})
+def aligned(w, src, dst, *, n=40_000):
+    for box in w.own(dst, CHUNK):
+        yield w.band(src[box], dst[box], same)
+
+
 @tessbed.kernel(**BANDS)
 def unjudged(w, src, dst, *, n=40_000):
     for box in w.own(dst, CHUNK):

@@ -125,6 +125,24 @@ def test_without_a_reference_nothing_is_judged() -> None:
     assert document(found)["verdict"] == "unjudged"
 
 
+def test_what_is_left_over_shows_in_the_second_run() -> None:
+    """A kernel that counts its runs takes other ticks in the next."""
+    found = checked("left_over")
+    assert not found.repeats
+    (trouble,) = document(found)["troubles"]
+    assert trouble["name"] == "not_repeatable"
+    assert "something is left over from the run before" in trouble["text"]
+    assert found.verdict == "wrong"
+
+
+def test_declared_alignment_is_kept() -> None:
+    """Ports that stand at multiples of 64 bytes are not checked anywhere else."""
+    found = checked("aligned")
+    assert found.ok
+    assert {case.phase for case, _ in found.cases} == {0, 64}
+    assert {case.spec.write_granule_bytes for case, _ in found.cases if case.phase} == {128}
+
+
 def test_two_checks_are_equal() -> None:
     """The same table and the same document, line by line."""
     assert lines(checked("two_in_a_granule")) == lines(checked("two_in_a_granule"))

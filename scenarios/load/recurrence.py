@@ -34,6 +34,8 @@ from tessbed.scenarios.load.program import LoadProgram, StreamProgram
 from tessbed.scenarios.load.tally import LoadTally, StageTally, StationTally, StreamTally
 
 END, COME = 0, 1
+JobTimes = tuple[int, int, int, int, int, int]
+"""Stream, frame and job, by their numbers, then the ticks at which it was ready, started and ended."""
 Order = tuple[int, int, int, int, int]
 
 
@@ -110,6 +112,7 @@ class Recurrence:
     streams: list[StreamState] = attrs.field(init=False)
     stations: list[StationState] = attrs.field(init=False)
     roots: list[list[int]] = attrs.field(init=False)
+    times: list[JobTimes] | None = None
 
     def __attrs_post_init__(self) -> None:
         self.streams = [_stream(stream) for stream in self.program.streams]
@@ -275,6 +278,8 @@ class Recurrence:
         station.busy -= 1
         heappush(station.idle, server)
         frame.end[job] = self.now
+        if self.times is not None:
+            self.times.append((frame.stream, frame.number, job, frame.ready[job], frame.start[job], self.now))
         for other in stage.before:
             last = frame.critical[other]
             if last < 0 or (-self.now, job) < (-frame.end[last], last):
@@ -357,6 +362,13 @@ class Recurrence:
 def _stream(program: StreamProgram) -> StreamState:
     tally = StreamTally(stages=[StageTally() for _ in program.stages])
     return StreamState(program, tally, [job for job, stage in enumerate(program.stages) if not stage.after])
+
+
+def times_of_jobs(program: LoadProgram, replication: int = 0) -> list[JobTimes]:
+    """When each job of each frame was ready, started and ended, sorted."""
+    recurrence = Recurrence(program, replication, times=[])
+    recurrence.run()
+    return sorted(recurrence.times or [])
 
 
 def count_load_in_python(program: LoadProgram, replication: int) -> LoadTally:

@@ -1,24 +1,45 @@
 """`tessbed load`: streams of frames through the jobs of a scenario: latencies, drops, and what the limit is."""
 
+import click
+
+from tessbed.commands.exits import FAILED, OK
 from tessbed.commands.options import json_option, new_command, print_result, scenario_arguments
+from tessbed.commands.types import OneOf
+from tessbed.scenarios.format.option_values import LOAD_ENGINES
 
 HELP = """Run the streams of SCENARIO through its jobs and servers, and report latencies, drops, and who is busy.
 
 The ticks of each job are the exact engine's; frames wait for devices, cores and the servers of external jobs.
 
-Exit code: 0 ok, 2 invalid input."""
+With --engine verify the first frames also run on the event engine, with the runtime and real bytes; every tick of every
+job must agree.
+
+Exit code: 0 ok, 1 the engines disagree or a byte is wrong, 2 invalid input."""
 
 
 @new_command("load", HELP)
 @scenario_arguments
+@click.option(
+    "--engine",
+    type=OneOf(LOAD_ENGINES),
+    default="exact",
+    show_default=True,
+    help="The recurrence alone, or beside it the first frames by events with every byte.",
+)
 @json_option
-def command(file: str, settings: tuple[str, ...], seed: int | None, as_json: bool) -> None:
-    """The report on stdout."""
+def command(file: str, settings: tuple[str, ...], seed: int | None, engine: str, as_json: bool) -> int:
+    """The report on stdout; returns the exit code."""
     from tessbed.scenarios.library import load
     from tessbed.scenarios.load.simulation import simulate_load
     from tessbed.scenarios.study.load import report
     from tessbed.scenarios.study.load.compilation import compile_load
 
     scenario = load(file, settings, seed)
-    reported = report.document(scenario, simulate_load(compile_load(scenario)))
+    program = compile_load(scenario)
+    reported = report.document(scenario, simulate_load(program))
+    if engine == "verify":
+        from tessbed.scenarios.study.load.event_run import verification
+
+        reported["verification"] = verification(scenario, program)
     print_result(reported, lambda: report.lines(reported), as_json=as_json)
+    return FAILED if reported.get("verification", {}).get("disagreement") else OK

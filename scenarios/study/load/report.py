@@ -175,6 +175,8 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
     yield f"ticks: model ticks at {reported['clock_mhz']} MHz, not calibrated on silicon"
     yield f"latency: from the scheduled arrival{warmup}"
     yield f"audit: {reported['audit']['frames']:,} frames conserved; Little's law and busy times hold to the tick"
+    if "verification" in reported:
+        yield _verification_line(reported["verification"])
     yield ""
     yield _verdict(reported["streams"])
 
@@ -248,6 +250,15 @@ def _changes(now: dict[str, Any], then: dict[str, Any]) -> Iterator[str]:
         yield f"missed {now['missed']:,} to {then['missed']:,}"
     if now["stable"] != then["stable"]:
         yield "stable" if then["stable"] else "saturated"
+
+
+def _verification_line(found: dict[str, Any]) -> str:
+    if found["disagreement"]:
+        return f"verify: FAILED: {found['disagreement']}"
+    return (
+        f"verify: {found['frames']:,} frames ran by events with every byte; all {found['jobs']:,} jobs were ready, "
+        "started and ended at the same ticks"
+    )
 
 
 def _verdict(streams: list[dict[str, Any]]) -> str:

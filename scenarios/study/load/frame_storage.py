@@ -1,0 +1,82 @@
+"""Frame storage: the bytes of one frame's jobs while they run: inputs filled or handed on, outputs judged.
+
+Tensors of EV74 jobs are buffers of the runtime that has the device. What a job reads of another on the same runtime is
+that very buffer; between runtimes, or from a core, the host copies it, which takes no ticks in this model.
+"""
+
+from contextlib import ExitStack
+from typing import Any
+
+import attrs
+
+from tessbed.runtime.jobs.job import Job
+from tessbed.runtime.memory.buffers import Buffer
+from tessbed.runtime.runtime import Runtime
+from tessbed.scenarios import backends
+from tessbed.scenarios.backends import BackendRun, Bytes
+from tessbed.scenarios.judgement import fill_input, judge_output
+from tessbed.scenarios.model import ScenarioJob
+
+
+@attrs.frozen(eq=False)
+class Output:
+    """What a job has written: a buffer of a runtime, or storage of the host."""
+
+    runtime: Runtime | None
+    held: Any
+
+    @property
+    def bytes(self) -> Bytes:
+        """The bytes, for the CPU to read."""
+        return self.held if self.runtime is None else self.held.cpu.read()
+
+
+@attrs.define
+class FrameStorage:
+    """The outputs of a frame's jobs by name, and what is wrong with them."""
+
+    seed: int
+    outputs: dict[str, "Output"] = attrs.field(factory=dict)
+    stack: ExitStack = attrs.field(factory=ExitStack)
+    wrong: list[str] = attrs.field(factory=list)
+
+    def submit(self, runtime: Runtime, job: ScenarioJob, queue: Any) -> tuple[Job, Bytes]:
+        """The job on its device, and a copy of its input."""
+        plan = job.plan
+        if plan.empty:
+            return runtime.submit(plan, [None], [None], queue=queue, name=job.name), backends.storage(0)
+        source = self._input_buffer(runtime, job)
+        target = self.stack.enter_context(backends.output_buffer(runtime, plan, job.output_prefill))
+        read = source.cpu.read()[: plan.input.required_bytes].copy()
+        handed = runtime.submit(plan, [source], [target], queue=queue, workers=job.workers, name=job.name)
+        self.outputs[job.name] = Output(runtime, target)
+        return handed, read
+
+    def run_here(self, job: ScenarioJob) -> BackendRun:
+        """The job on the A65, and its verdict."""
+        source = backends.storage(job.plan.input.required_bytes)
+        self._fill(source, job)
+        done = backends.run_a65(job.plan, source, job.output_prefill)
+        self.outputs[job.name] = Output(None, done.output)
+        self.judge("a65", job, source, done)
+        return done
+
+    def judge(self, backend: str, job: ScenarioJob, source: Bytes, done: BackendRun) -> None:
+        """Compare every byte with the oracle's."""
+        if done.output.size and (mismatch := judge_output(backend, job, source, done).mismatch):
+            self.wrong.append(f"job {job.name} on {backend}: {mismatch}")
+
+    def _input_buffer(self, runtime: Runtime, job: ScenarioJob) -> Buffer:
+        maker = self.outputs.get(job.input.job or "")
+        if maker is not None and maker.runtime is runtime:
+            return maker.held
+        buffer = self.stack.enter_context(backends.input_buffer(runtime, job.plan))
+        self._fill(buffer.host, job)
+        return buffer
+
+    def _fill(self, out: Bytes, job: ScenarioJob) -> None:
+        maker = self.outputs.get(job.input.job or "")
+        if maker is None:
+            fill_input(out, job, self.seed)
+        else:
+            out[:] = maker.bytes[: len(out)]

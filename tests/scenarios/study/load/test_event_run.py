@@ -1,0 +1,129 @@
+"""The recurrence against events, the runtime and bytes: random small loads agree on every job, to the tick."""
+
+import random
+from pathlib import Path
+
+import attrs
+import pytest
+
+from tessbed.scenarios.format.loader import compose
+from tessbed.scenarios.format.toml_source import parse_toml
+from tessbed.scenarios.load.program import LoadProgram
+from tessbed.scenarios.model import Scenario
+from tessbed.scenarios.study.load.compilation import compile_load
+from tessbed.scenarios.study.load.event_run import verification
+
+ARRIVALS = (
+    "{{ every = {0} }}",
+    "{{ every = {0}, first = {0} }}",
+    "{{ poisson = {0} }}",
+    "{{ gamma = {0}, cv = 2 }}",
+    "{{ closed = 3, think = {0} }}",
+    "{{ closed = 2 }}",
+    "{{ at_once = 4 }}",
+)
+OURS = """
+[[jobs]]
+name = "job {0}"
+op = "{1}"
+backend = "{2}"
+dtype = "int8"
+shape = [4, 8, 3]
+tiled = {{ axes = [-1, 0, 1, 2], tile = [1, 2, 4, 3] }}
+input = {{ {3} }}
+"""
+EXTERNAL = """
+[[jobs]]
+name = "job {0}"
+op = "external"
+server = "server {1}"
+ticks = {2}
+"""
+TICKS = ("0", "157_000", "60_000", "{ poisson = 90_000 }", "{ uniform = [0, 200_000] }")
+
+
+def random_load(seed: int) -> str:
+    """A scenario file: jobs in a random order of needs, streams with random arrivals and rules."""
+    draw = random.Random(seed)
+    count, devices = draw.randint(1, 4), draw.randint(1, 2)
+    named = draw.random() < 0.3
+    text = f'name = "load {seed}"\n[host]\ncores = {draw.randint(1, 2)}\n'
+    if named or devices > 1:
+        text += f'[[devices]]\nname = "left"\ncount = {devices}\n'
+    if named:
+        text += '[[devices]]\nname = "right"\ndevice = { workers = 2 }\n'
+    packed: list[int] = []
+    needs: dict[int, list[int]] = {}
+    for job in range(count):
+        after = sorted(draw.sample(range(job), draw.randint(0, min(2, job))))
+        if draw.random() < 0.4:
+            text += EXTERNAL.format(job, draw.randint(0, 1), draw.choice(TICKS))
+        else:
+            handed = [other for other in packed if draw.random() < 0.7]
+            source = f'job = "job {handed[0]}"' if handed else 'pattern = "golden"'
+            op = "detess" if handed or draw.random() < 0.3 else "tess"
+            text += OURS.format(job, op, draw.choice(["a65", "ev74", "ev74"]), source)
+            packed += [job] if op == "tess" else []
+            needs[job] = handed[:1]
+            text += f"priority = {draw.randint(-2, 2)}\n" if draw.random() < 0.3 else ""
+            if named:
+                text += f'device = "{draw.choice(["left", "right"])}"\n'
+        text += f"after = {[f'job {other}' for other in after]}\n" if after else ""
+        needs[job] = sorted({*needs.get(job, []), *after})
+    for number in range(draw.randint(1, 3)):
+        period = draw.choice([20_000, 157_000, 163_512, 400_000])
+        text += f'[[streams]]\nname = "stream {number}"\narrivals = {draw.choice(ARRIVALS).format(period)}\n'
+        if draw.random() < 0.3:
+            text += f"jobs = {[f'job {job}' for job in whole(needs, draw.randrange(count))]}\n"
+        text += f"in_flight = {draw.randint(1, 3)}\n" if draw.random() < 0.4 else ""
+        if draw.random() < 0.6:
+            rule = draw.choice(["block", "drop_new", "drop_old"])
+            text += f'queue = {draw.randint(rule == "block", 2)}\non_full = "{rule}"\n'
+        text += f"priority = {draw.randint(-2, 2)}\n" if draw.random() < 0.3 else ""
+    return text + f"[load]\nframes = 12\nseed = {seed}\n"
+
+
+def whole(needs: dict[int, list[int]], job: int) -> list[int]:
+    """A job with all that it needs."""
+    found = {job}
+    while more := {other for one in found for other in needs[one]} - found:
+        found |= more
+    return sorted(found)
+
+
+def loaded(text: str) -> tuple[Scenario, LoadProgram]:
+    """The scenario and its program."""
+    scenario = compose(parse_toml(text.replace("'", '"'), "random.toml"), Path())
+    return scenario, compile_load(scenario)
+
+
+def check(seeds: range) -> None:
+    """Every job of every frame was ready, started and ended at the same ticks, and all bytes are right."""
+    for seed in seeds:
+        text = random_load(seed)
+        found = verification(*loaded(text), frames=8)
+        assert found["disagreement"] is None, f"{found}\n{text}"
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_random_loads_agree_to_the_tick(first: int) -> None:
+    """Some of the loads of the long test."""
+    check(range(first, first + 10))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(40, 1040, 50))
+def test_a_thousand_random_loads_agree_to_the_tick(first: int) -> None:
+    """1,000 loads, fifty at a time."""
+    check(range(first, first + 50))
+
+
+def test_a_wrong_tick_is_found() -> None:
+    """Where a job takes one tick more than the program says, the comparison names it."""
+    scenario, program = loaded(random_load(0))
+    stream = program.streams[0]
+    place = next(n for n, s in enumerate(stream.stages) if program.stations[s.station].kind != "external")
+    ticks = attrs.evolve(stream.stages[place].ticks, ticks=stream.stages[place].ticks.ticks + 1)
+    stages = tuple(attrs.evolve(s, ticks=ticks) if n == place else s for n, s in enumerate(stream.stages))
+    other = attrs.evolve(program, streams=(attrs.evolve(stream, stages=stages), *program.streams[1:]))
+    assert stream.stages[place].name in verification(scenario, other, frames=4)["disagreement"]

@@ -11,7 +11,8 @@ import attrs
 
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, LAYOUT, PACKET_BYTES, PORTS, VERSION_MAJOR, Field
 
-_PREFIX = {"magic": "magic", "version_major": "version", "version_minor": "version"}
+PREFIX = {"magic": "magic", "version_major": "version", "version_minor": "version"}
+"""The fields that are judged before the length, and the code of a wrong value."""
 _CRC = BY_NAME["crc32"]
 
 
@@ -75,7 +76,7 @@ def decode(raw: bytes) -> dict[str, int]:
 
     Magic and version come first, so that a longer packet of a later version is refused for its version.
     """
-    for name in _PREFIX:
+    for name in PREFIX:
         if len(raw) < BY_NAME[name].end:
             break
         _check(BY_NAME[name], read(raw, BY_NAME[name]))
@@ -96,7 +97,7 @@ def decode(raw: bytes) -> dict[str, int]:
 
 def _check(field: Field, value: int) -> None:
     if not field.admits(value):
-        code = _PREFIX.get(field.name, "noncanonical" if field.reserved else "range")
+        code = PREFIX.get(field.name, "noncanonical" if field.reserved else "range")
         raise PacketFault(code, field.name, f"got {value:#x}, wanted {_wanted(field)}")
 
 

@@ -3,10 +3,17 @@
 import sys
 from pathlib import Path
 
+from tessbed.kernels.ev74.docgen.c_header import packet_header
+from tessbed.kernels.ev74.docgen.imhex import packet_hexpat
 from tessbed.kernels.ev74.docgen.kaitai import packet_ksy
 from tessbed.kernels.ev74.docgen.page import packet_page
 
-DOCUMENTS = {"packet.md": packet_page, "packet.ksy": packet_ksy}
+DOCUMENTS = {
+    "packet.md": packet_page,
+    "packet.ksy": packet_ksy,
+    "packet.hexpat": packet_hexpat,
+    "tessbed_packet.h": packet_header,
+}
 
 
 def write_documents(folder: Path) -> None:

@@ -14,8 +14,11 @@ _HEAD = f"""\
 One packet is one job, in {PACKET_BYTES} bytes. All integers are little-endian and unsigned. Nothing but these bytes
 reaches the device: shape, tiles, strides, fill and where the two buffers are. `tessbed encode` writes the packets of a
 scenario, `tessbed disasm` shows one in these terms, `tessbed diff` compares two, `tessbed verify` validates one as the
-firmware would, and [packet.ksy](packet.ksy) is the same table for Kaitai Struct, from which readers in other languages
-can be generated.
+firmware would.
+
+Elsewhere, the same tables are: [tessbed_packet.h](tessbed_packet.h), a C header with a decoder, all rules of this page
+and an encoder; [packet.ksy](packet.ksy) for Kaitai Struct, from which readers in other languages can be generated;
+[packet.hexpat](packet.hexpat) for the hex editor ImHex.
 
 ## Life of a packet
 

@@ -27,9 +27,9 @@ def errors(source: InputSource, plan: Plan | None, known: frozenset[str] = EVERY
     Of a job with errors of its own only what is `known` of the plan is compared: op, dtype, shape, span.
     """
     if source.path is None:
-        if plan is None or source.pattern not in NUMBERS or not known >= {"op", "dtype"}:
+        if plan is None or source.pattern not in NUMBERS or "op" not in known:
             return []
-        return _number_errors(source.pattern, plan.linear_dtype if plan.packs else plan.tiled_dtype)
+        return _number_errors(source.pattern, _dtypes(plan, known))
     check = FILES.get(source.path.suffix.lower())
     if check is None:
         return [f'got "{source.written}", wanted a file that ends in .bin (raw bytes) or .npy (the logical tensor)']
@@ -42,12 +42,18 @@ def errors(source: InputSource, plan: Plan | None, known: frozenset[str] = EVERY
         return [f'got "{source.written}", which can not be read: {error.strerror}']
 
 
-def _number_errors(pattern: str, dtype: DType) -> list[str]:
+def _dtypes(plan: Plan, known: frozenset[str]) -> tuple[DType, ...]:
+    """The scalar types that the input may have: all that the operation reads where the job's own is wrong."""
+    return (plan.linear_dtype if plan.packs else plan.tiled_dtype,) if "dtype" in known else plan.op.inputs
+
+
+def _number_errors(pattern: str, dtypes: tuple[DType, ...]) -> list[str]:
     """What is wrong with a pattern of numbers, in words."""
-    if dtype is DType.FP32:
+    if DType.FP32 in dtypes:
         return []
     *others, last = (name for name in PATTERNS if name not in NUMBERS)
-    return [f'got "{pattern}" for {dtype.value}, wanted {", ".join(others)} or {last}: its numbers are fp32']
+    found, wanted = " or ".join(dtype.value for dtype in dtypes), f"{', '.join(others)} or {last}"
+    return [f'got "{pattern}" for {found}, wanted {wanted}: its numbers are fp32']
 
 
 def _bin_errors(path: Path, plan: Plan, known: frozenset[str]) -> Iterator[str]:
@@ -73,21 +79,22 @@ def _npy_errors(path: Path, plan: Plan, known: frozenset[str]) -> Iterator[str]:
     except Exception as error:  # numpy evaluates the header: what that raises depends on the bytes
         yield f"got {path.name}, which is no .npy file that numpy reads: {error}"
         return
-    wanted = NPY_DTYPES[plan.linear_dtype.value]
-    if "dtype" in known and (array.dtype.names or array.dtype.str not in wanted):
-        yield f"got {path.name} of dtype {array.dtype}, wanted {WORDS[plan.linear_dtype.value]}{_advice(array, plan)}"
+    names = [dtype.value for dtype in _dtypes(plan, known)]
+    if array.dtype.names or not any(array.dtype.str in NPY_DTYPES[name] for name in names):
+        wanted = " or ".join(WORDS[name] for name in names)
+        yield f"got {path.name} of dtype {array.dtype}, wanted {wanted}{_advice(array, names[0])}"
     if "shape" in known and array.shape != plan.shape:
         yield f"got {path.name} of shape {list(array.shape)}, wanted {list(plan.shape)}"
 
 
-def _advice(array: "NDArray[Any]", plan: Plan) -> str:
+def _advice(array: "NDArray[Any]", name: str) -> str:
     """What makes the array one that the job can read, where there is something that does."""
     kind, width = array.dtype.kind, array.dtype.itemsize
     if array.dtype.names or kind not in "biufV":
         return ""
     if not array.dtype.isnative:
         return "; first turn its bytes with x.astype(x.dtype.newbyteorder('='))"
-    return f"; {ADVICE[plan.linear_dtype.value](kind, width)}"
+    return f"; {ADVICE[name](kind, width)}"
 
 
 def _int8_advice(kind: str, width: int) -> str:

@@ -18,7 +18,7 @@ VALID: dict[str, Any] = {
     "name": "b",
     "seed": 1,
     "device": {"workers": 8, "slots": 2, "dma": {"outstanding": 4}},
-    "firmware": {"ops": ["tess", "detess", "detesscast"], "dtypes": ["int8", "bf16"]},
+    "firmware": {"ops": ["tess", "detess", "detesscast", "quanttess", "detessdequant"], "dtypes": ["int8", "bf16"]},
     "jobs": [
         {
             "name": "j0",
@@ -53,6 +53,26 @@ VALID: dict[str, Any] = {
             "shape": [2, 4, 16],
             "tiled": {"axes": [-1, 0, 1, 2], "tile": [1, 2, 2, 16]},
             "input": {"file": "good.bin"},
+        },
+        {
+            "name": "j3",
+            "op": "quanttess",
+            "backend": "both",
+            "dtype": "fp32",
+            "shape": [4, 6, 20],
+            "tiled": {"axes": [-1, 0, 1, 2], "tile": [1, 2, 3, 16], "channels": "pad16"},
+            "quantization": {"scale": 8.5, "zero_point": -56, "rounding": "up"},
+            "input": {"file": "wide.npy"},
+        },
+        {
+            "name": "j4",
+            "op": "detessdequant",
+            "backend": "both",
+            "dtype": "int8",
+            "shape": [4, 6, 20],
+            "cblocked": {"tile": [2, 3, 16]},
+            "quantization": {"scale": 8.5, "zero_point": -56},
+            "input": {"pattern": "golden"},
         },
     ],
 }
@@ -116,6 +136,24 @@ ERRORS: list[tuple[KeyPath, Any]] = [
     (("jobs", 2, "to"), "fp32"),
     (("jobs", 2, "input", "file"), "short.bin"),
     (("jobs", 2, "speed"), 2),
+    (("jobs", 3, "op"), "quantess"),
+    (("jobs", 3, "dtype"), "int8"),
+    (("jobs", 3, "quantization"), MISSING),
+    (("jobs", 3, "quantization", "scale"), 0.0),
+    (("jobs", 3, "quantization", "scale"), MISSING),
+    (("jobs", 3, "quantization", "zero_point"), 128),
+    (("jobs", 3, "quantization", "zero_point"), MISSING),
+    (("jobs", 3, "quantization", "rounding"), "nearest"),
+    (("jobs", 3, "quantization", "bits"), 8),
+    (("jobs", 3, "int8_channel_padding"), 200),
+    (("jobs", 3, "tiled", "tile", 1), 0),
+    (("jobs", 3, "input", "file"), "good.npy"),
+    (("jobs", 3, "input", "file"), "wrong.npy"),
+    (("jobs", 4, "dtype"), "fp32"),
+    (("jobs", 4, "quantization", "scale"), -2.0),
+    (("jobs", 4, "quantization", "rounding"), "up"),
+    (("jobs", 4, "cblocked", "tile", 1), 0),
+    (("jobs", 4, "input", "pattern"), "image"),
 ]
 
 
@@ -124,6 +162,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Input files, right and wrong ones."""
     path = tmp_path_factory.mktemp("inputs")
     np.save(path / "good.npy", np.zeros((4, 6, 20), np.int8))
+    np.save(path / "wide.npy", np.zeros((4, 6, 20), np.float32))
     np.save(path / "wrong.npy", np.zeros((6, 4, 20), np.float32))
     (path / "good.bin").write_bytes(bytes(256))
     (path / "short.bin").write_bytes(bytes(255))

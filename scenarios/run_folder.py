@@ -34,7 +34,7 @@ import attrs
 from tessbed import __version__
 from tessbed.kernels.custom.loading import parse_reference
 from tessbed.kernels.custom.source_tree import tree_of
-from tessbed.kernels.ev74.disasm import disassemble
+from tessbed.kernels.disassembly import disassemble
 from tessbed.scenarios.backends import Bytes
 from tessbed.scenarios.custom.preparation import prepared
 from tessbed.scenarios.format.toml_writer import toml_text

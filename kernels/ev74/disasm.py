@@ -6,8 +6,6 @@ fault. A valid packet is followed by its geometry in words.
 
 from collections.abc import Iterator, Mapping
 
-from tessbed.kernels.custom.codec import is_custom
-from tessbed.kernels.custom.listing import list_custom
 from tessbed.kernels.ev74.codec import PacketFault, read
 from tessbed.kernels.ev74.fields import (
     AXES,
@@ -26,10 +24,8 @@ _NAME_COLUMN = max(len(field.name) for field in FIELDS)
 _TRAILING_ROWS = 4
 
 
-def disassemble(raw: bytes) -> str:
+def list_packet(raw: bytes) -> str:
     """The annotated listing of `raw`, ending in a newline. Never raises: a fault is part of the text."""
-    if is_custom(raw):
-        return list_custom(raw)
     try:
         values = check_packet(raw)
     except PacketFault as found:

@@ -101,7 +101,7 @@ class StreamState:
 
 
 @attrs.define(eq=False)
-class Recurrence:
+class LoadReplication:
     """One replication of a load."""
 
     program: LoadProgram
@@ -373,4 +373,4 @@ def times_of_jobs(program: LoadProgram, replication: int = 0) -> list[JobTimes]:
 
 def count_load_in_python(program: LoadProgram, replication: int) -> LoadTally:
     """All that is counted of one replication."""
-    return Recurrence(program, replication).run()
+    return LoadReplication(program, replication).run()

@@ -29,7 +29,7 @@ def command(packets: tuple[str, ...], as_json: bool) -> None:
 
 
 def _print(contents: list[tuple[str, bytes]], *, titled: bool) -> None:
-    from tessbed.kernels.ev74.disasm import disassemble
+    from tessbed.kernels.disassembly import disassemble
 
     for index, (name, raw) in enumerate(contents):
         if index:

@@ -53,7 +53,7 @@ def _write(folder: Path, packets: dict[Path, bytes]) -> None:
 
 
 def _listing(raw: bytes) -> bytes:
-    from tessbed.kernels.ev74.disasm import disassemble
+    from tessbed.kernels.disassembly import disassemble
 
     return disassemble(raw).encode()
 

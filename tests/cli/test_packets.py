@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tessbed.commands import bit_flips
+from tessbed.kernels.disassembly import disassemble
 from tessbed.kernels.ev74 import rules
-from tessbed.kernels.ev74.disasm import disassemble
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS
 from tests.cli.conftest import Said, Tessbed
 from tests.kernels.ev74.cases import BOUND, FOLDER, corrupted

@@ -11,8 +11,8 @@ from tessbed.kernels.custom.codec import check_call_bound, decode_call, seal_cus
 from tessbed.kernels.custom.encode import encode_kernel
 from tessbed.kernels.custom.fields import BY_NAME, FIELDS, PACKET_BYTES
 from tessbed.kernels.custom.kernel_plan import plan_kernel
+from tessbed.kernels.disassembly import disassemble
 from tessbed.kernels.ev74.codec import PacketFault
-from tessbed.kernels.ev74.disasm import disassemble
 from tessbed.kernels.ev74.refusals import REFUSAL_BY_CODE
 
 

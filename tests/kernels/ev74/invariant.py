@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from random import Random
 
+from tessbed.kernels.disassembly import disassemble
 from tessbed.kernels.ev74.codec import PacketFault, pack_packet, seal
-from tessbed.kernels.ev74.disasm import disassemble
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS
 from tessbed.kernels.ev74.refusals import REFUSAL_BY_CODE
 from tessbed.kernels.ev74.rules import check_packet

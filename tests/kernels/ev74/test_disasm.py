@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from tessbed.kernels.disassembly import disassemble
 from tessbed.kernels.ev74.diff import packet_changes, packet_difference
-from tessbed.kernels.ev74.disasm import disassemble, spell
+from tessbed.kernels.ev74.disasm import spell
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.kernels.ev74.fields import BY_NAME, FIELDS, PACKET_BYTES, SECTIONS
 from tests.contract.backends import plan_of

@@ -8,8 +8,8 @@ import pytest
 from tessbed.firmware_models.composition import Composition
 from tessbed.kernels import OPERATIONS, ContractError
 from tessbed.kernels.binary32 import word_of
+from tessbed.kernels.disassembly import disassemble
 from tessbed.kernels.ev74.codec import PacketFault, decode, pack_packet
-from tessbed.kernels.ev74.disasm import disassemble
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.kernels.ev74.rules import check_packet
 from tessbed.kernels.ops import requests_of

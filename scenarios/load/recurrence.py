@@ -366,7 +366,7 @@ def _stream(program: StreamProgram) -> StreamState:
 
 def times_of_jobs(program: LoadProgram, replication: int = 0) -> list[JobTimes]:
     """When each job of each frame was ready, started and ended, sorted."""
-    recurrence = Recurrence(program, replication, times=[])
+    recurrence = LoadReplication(program, replication, times=[])
     recurrence.run()
     return sorted(recurrence.times or [])
 

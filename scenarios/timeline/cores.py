@@ -27,7 +27,7 @@ from tessbed.scenarios.timeline.spans import (
     joined,
 )
 from tessbed.scenarios.timeline.tile_class import tile_class, tiled_ends
-from tessbed.scenarios.timeline.transfers import RESET, UNFINISHED, TransferSpans, resources
+from tessbed.scenarios.timeline.transfers import OVERLAP, RESET, UNFINISHED, TransferSpans, resources
 from tessbed.sim.transfer.descriptor import Descriptor
 
 WORKER = argument_fields("worker", "job:text", "bands")
@@ -75,7 +75,11 @@ class Filled(NamedTuple):
 
 @attrs.define(eq=False)
 class WorkerSpans:
-    """One worker under way. `recent` are its transfers that have landed since its last wait, by sequence."""
+    """One worker under way.
+
+    `recent` are its transfers that have landed since its last wait, by sequence; `gathers` has the tick and the flow of
+    each read that has landed and that no band has used.
+    """
 
     number: int
     core: int
@@ -86,7 +90,7 @@ class WorkerSpans:
     steps: list[CoreStep] = attrs.Factory(list)
     ready: list[BandSpans] = attrs.Factory(list)
     reads: list[Descriptor] = attrs.Factory(list)
-    gathers: list[int] = attrs.Factory(list)
+    gathers: list[tuple[int, int]] = attrs.Factory(list)
     recent: dict[int, Any] = attrs.Factory(dict)
     slots: dict[int, Filled] = attrs.Factory(dict)
     last_drain: int = 0
@@ -124,7 +128,7 @@ class CoreSpans:
         for slot in range(self.slots):
             about = "a slot, from the computation that fills it to the end of its drain"
             path = group, f"core {core} slot {slot}"
-            self._slots[core, slot] = Family(self.sink, path, about, "{} (overlap {})")
+            self._slots[core, slot] = Family(self.sink, path, about, OVERLAP)
 
     def paused(self, core: int, reason: str, begin: int, end: int) -> None:
         """The core waits to start a worker."""
@@ -180,8 +184,8 @@ class CoreSpans:
         known.recent[transfer.seq] = transfer
         filled = known.slots.pop(transfer.seq, None)
         if filled is None:
-            known.gathers.append(self.flows.new())
-            return known.gathers[-1]
+            known.gathers.append((tick, self.flows.new()))
+            return known.gathers[-1][1]
         self._write_ready(known, tick)
         self._write_slot(known, filled, tick)
         return filled.flow
@@ -191,12 +195,15 @@ class CoreSpans:
         known = self._workers[worker]
         steps = known.steps
         begin = steps[0].begin if steps else tick
-        computed = next((step.begin for step in steps if step.name == "compute"), tick)
+        anchor = anchor_of(steps)
+        computed = steps[anchor].begin if steps else tick
+        arrived = tuple(flow for landed, flow in known.gathers if landed <= computed)
         flow = known.last_drain = self.flows.new()
         shown, values = self._band_values(known, slot, chain)
-        known.ready.append(BandSpans(steps, begin, tick, shown, values, tuple(known.gathers), flow))
+        known.ready.append(BandSpans(steps, begin, tick, shown, values, arrived, flow))
         known.slots[seq] = Filled(slot, known.bands, computed, tick, flow)
-        known.steps, known.reads, known.gathers = [], [], []
+        known.steps, known.reads = [], []
+        known.gathers = [gather for gather in known.gathers if gather[0] > computed]
         known.bands += 1
 
     def _band_values(
@@ -220,7 +227,7 @@ class CoreSpans:
     def _write_band(self, known: WorkerSpans, band: BandSpans) -> None:
         lane, sink = self._lanes[known.core][1], self.sink
         arrows = (band.flow,) if band.flow else (), band.gathers
-        anchor = next((i for i, step in enumerate(band.steps) if step.name == "compute"), len(band.steps) - 1)
+        anchor = anchor_of(band.steps)
         sink.span(
             TimelineSpan(lane, "band", band.begin, band.end, band.fields, band.values, *(() if band.steps else arrows))
         )
@@ -282,6 +289,11 @@ class CoreSpans:
                 if filled is not None and filled.begin < tick:
                     self._write_slot(known, filled, tick, unfinished=True)
             self._write_worker(known, tick, RESET)
+
+
+def anchor_of(steps: Sequence[CoreStep]) -> int:
+    """The step of a band that its arrows lead to: its first computation, or else its last step; -1 without any."""
+    return next((i for i, step in enumerate(steps) if step.name == "compute"), len(steps) - 1)
 
 
 def _cut(band: BandSpans, tick: int) -> BandSpans:

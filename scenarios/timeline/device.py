@@ -93,7 +93,7 @@ class DeviceSpans:
             return
         self._job.parts.append(("launch", self._job.launch, tick))
         self._job.launch = None
-        self.transfers.end()
+        self.transfers.end(tick)
 
     def ended(self, cookie: int, status: int, tick: int) -> None:
         """The job has ended on the device."""

@@ -24,6 +24,8 @@ TRANSFER = argument_fields(
 FAULT = argument_fields("fault:text")
 UNFINISHED = argument_fields("unfinished:text")
 REQUEST = argument_fields("worker", "seq")
+OVERLAP = "{} (overlap {})"
+"""The name of a further lane, which only firmware needs that breaks the rules."""
 LANDINGS = 4096
 """After so many transfers have landed, what can be written is."""
 SLICES = {"read": "read", "write": "drain"}
@@ -44,7 +46,7 @@ class Later(NamedTuple):
 class PoolLanes:
     """A pool's lanes and counters, and its requests that queued."""
 
-    channels: dict[int, int]
+    channels: dict[int, Family]
     queue: Family
     in_flight: CounterTrack
     queued: CounterTrack
@@ -56,18 +58,21 @@ class PoolLanes:
 class PortLane:
     """A memory port's lane, its counters, and the transfers that it serves."""
 
-    lane: int
+    lane: Family
     busy: CounterTrack
     later: list[Later] = attrs.field(factory=list, init=False)
 
 
 @attrs.define(eq=False)
 class TransferSpans:
-    """The transfers of a device. `dma` is the engine of the running job."""
+    """The transfers of a device. `dmas` are the engines of its jobs that have transfers under way, the latest last.
+
+    A job whose firmware does not wait for its transfers may end before them: they are shown when they land.
+    """
 
     sink: Sink
     spec: DeviceSpec
-    dma: Any = attrs.field(default=None, init=False)
+    dmas: list[Any] = attrs.field(factory=list, init=False)
     _pools: dict[str, PoolLanes] = attrs.field(factory=dict, init=False)
     _ports: dict[str, PortLane] = attrs.field(factory=dict, init=False)
     _bytes: dict[str, CounterTrack] = attrs.field(factory=dict, init=False)
@@ -75,14 +80,15 @@ class TransferSpans:
 
     def launched(self, dma: Any) -> None:
         """A job begins; its lanes are made before anything is in them, so that they come in their order."""
-        self.dma = dma
+        self.dmas.append(dma)
         for pool in dma.pools:
             if pool.name not in self._pools:
                 self._pools[pool.name] = self._pool_lanes(pool)
         for port in dma.ports:
             if port.name not in self._ports:
                 name = "memory port" if port.name == "memory" else f"{port.name} port"
-                lane = self.sink.lane(("memory", name), "busy while a transfer's data has the port")
+                about = "busy while a transfer's data has the port"
+                lane = Family(self.sink, ("memory", name), about, OVERLAP)
                 busy = CounterTrack(self.sink, self.sink.level(("memory", f"{name} busy"), "busy"))
                 self._ports[port.name] = PortLane(lane, busy)
         for kind in SLICES:
@@ -95,7 +101,7 @@ class TransferSpans:
         group = f"{pool.kind} channels{of}"
         about = f"a transfer has the channel from its grant to the end of its data, {pool.kind}s{of}"
         channels = {
-            number: self.sink.lane((group, f"{pool.kind} channel {number}{of}"), about)
+            number: Family(self.sink, (group, f"{pool.kind} channel {number}{of}"), about, OVERLAP)
             for number in range(len(pool.free_at))
         }
         queue = Family(self.sink, (group, f"{pool.kind} queue{of}"), "requests that wait for a channel and a credit")
@@ -121,9 +127,10 @@ class TransferSpans:
 
     def unlanded(self) -> Iterator[Any]:
         """The transfers that have not landed."""
-        for (_, kind), stream in self.dma.streams.items() if self.dma else ():
-            if kind == "read":  # a worker's two streams share what flies
-                yield from stream.unfinished.values()
+        for dma in self.dmas:
+            for (_, kind), stream in dma.streams.items():
+                if kind == "read":  # a worker's two streams share what is under way
+                    yield from stream.unfinished.values()
 
     def stop(self, tick: int) -> list[Any]:
         """Nothing goes on after `tick`: show what is under way up to there; returns it, by arrival."""
@@ -131,13 +138,16 @@ class TransferSpans:
         for transfer in sorted(under_way, key=lambda other: other.grant):
             if transfer.arrival < tick:
                 self._place(transfer, 0, tick, True)
-        self.end()
+        self.dmas.clear()
+        self._write(None, tick)
         return under_way
 
-    def end(self) -> None:
-        """The job's transfers are over: write all that waits."""
-        self._write(None, 0)
-        self.dma = None
+    def end(self, tick: int) -> None:
+        """The job is over, and with it as a rule all of its transfers: write what waits."""
+        earliest = min((other.arrival for other in self.unlanded()), default=None)
+        self._write(earliest, tick)
+        if earliest is None:
+            self.dmas.clear()
 
     def _place(self, transfer: Any, flow: int, until: int, unfinished: bool) -> None:
         """Show a transfer up to `until`, which lies behind its completion unless it is unfinished."""
@@ -164,7 +174,7 @@ class TransferSpans:
         if not unfinished and transfer.fault is None:
             self._bytes[kind].step(transfer.done, transfer.cost.payload_bytes)
 
-    def _channel(self, transfer: Any, lane: int, flow: int, until: int, unfinished: bool) -> None:
+    def _channel(self, transfer: Any, lanes: Family, flow: int, until: int, unfinished: bool) -> None:
         """The channel's lane: the transfer, and in it its set-up, the wait for the port, and its data."""
         fields, values = TRANSFER, transfer_values(transfer)
         if transfer.fault is not None:
@@ -173,7 +183,7 @@ class TransferSpans:
             fields, values = joined(fields, UNFINISHED), (*values, RESET)
         stalled = transfer.done >= FOREVER
         grant, end = transfer.grant, until if stalled else min(transfer.end, until)
-        flows = (flow,) if flow else ()
+        flows, lane = (flow,) if flow else (), lanes.take(grant, end)
         self.sink.span(TimelineSpan(lane, SLICES[transfer.cost.d], grant, end, fields, values, flows))
         for resource, begin, over in clipped(transfer_parts(transfer, transfer.cost, ""), grant, end):
             if resource != f"{transfer.cost.d} latency":
@@ -194,12 +204,11 @@ class TransferSpans:
         for level in self._bytes.values():
             level.write(until)
 
-    def _write_later(self, later: list[Later], until: int | None, where: Family | int) -> list[Later]:
+    def _write_later(self, later: list[Later], until: int | None, lanes: Family) -> list[Later]:
         later.sort()
         ready = len(later) if until is None else next((i for i, o in enumerate(later) if o.begin >= until), len(later))
         for begin, end, worker, seq, kind in later[:ready]:
-            lane = where if isinstance(where, int) else where.take(begin, end)
-            self.sink.span(TimelineSpan(lane, kind, begin, end, REQUEST, (worker, seq)))
+            self.sink.span(TimelineSpan(lanes.take(begin, end), kind, begin, end, REQUEST, (worker, seq)))
         return later[ready:]
 
 

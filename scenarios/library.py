@@ -7,7 +7,7 @@ from tessbed.kernels.custom.loading import parse_reference, registered_names
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.format.overrides import apply
-from tessbed.scenarios.format.texts import find, is_text, read_text
+from tessbed.scenarios.format.texts import STDIN, find, is_text, read_text
 from tessbed.scenarios.format.toml_source import Source, parse_toml
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.shipped import catalogue
@@ -41,12 +41,14 @@ def kernel_source(name: str) -> Source | None:
 
 
 def stem_of(name: str) -> str:
-    """A short name for what `name` means: of a file without its ending, of a folder, of a kernel.
+    """A short name for what `name` means: of a file without its ending, of a folder, of a kernel, of standard input.
 
     Raises ScenarioError.
     """
     if kernel_source(name) is not None:
         return name.rpartition(":")[2]
+    if name == STDIN:
+        return "stdin"
     path = find(name)
     return Path(name).resolve().name if path.parent == Path(name) else path.stem
 

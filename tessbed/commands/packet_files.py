@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -54,7 +55,13 @@ def _read(name: str) -> bytes:
             return file.read(MAX_FILE_BYTES + 1)
     if sys.stdin is None:
         raise OSError(0, "standard input is closed")
-    return sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    return _read_once(sys.stdin)
+
+
+@cache
+def _read_once(stream: TextIO) -> bytes:
+    """What can be read only once is kept, since `-` may be named twice."""
+    return stream.buffer.read(MAX_FILE_BYTES + 1)
 
 
 def fault(raw: bytes) -> dict[str, str] | None:

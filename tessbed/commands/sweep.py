@@ -93,7 +93,9 @@ def command(
                 say(interrupted(path, store.count(keys), f"of {len(keys):,} points"), quiet=quiet)
                 raise
     rows, by = table.flat(planned.points, found), table.table_provenance(found)
-    say(f"{len(rows):,} points in {perf_counter() - began:.1f} s; results in {path}", quiet=quiet)
+    say(
+        f"{len(rows):,} point{'s' * (len(rows) != 1)} in {perf_counter() - began:.1f} s; results in {path}", quiet=quiet
+    )
     print_provenance(by, engine, quiet=quiet)
     table.write_table(outputs, rows)
     if plot is not None:

@@ -46,7 +46,7 @@ def command(
     from tessbed.scenarios.study.measurement import studied
 
     scenario = studied(load(file, settings, seed), "trace")
-    path = output or Path(f"{stem_of(file) if file != '-' else 'stdin'}.{form or 'pftrace'}")
+    path = output or Path(f"{stem_of(file)}.{form or 'pftrace'}")
     try:
         form = check_timeline(path, form or (None if output else "pftrace"))
     except click.BadParameter as error:

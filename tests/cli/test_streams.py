@@ -235,6 +235,30 @@ def test_in_a_real_shell(shell: str, code: int, err: str) -> None:
     assert (done.returncode, done.stderr) == (code, err)
 
 
+@pytest.mark.parametrize(
+    ("line", "source", "words"),
+    [
+        ("diff - -", PACKET, ""),
+        ("verify - -", PACKET, "-: valid, unbound\n-: valid, unbound\n"),
+        ("validate - -", "head.toml", "-: ok, 1 job\n-: ok, 1 job\n"),
+        ("compare - -", "head.toml", "head: 1,515 to 1,515, +0"),
+        ("sweep - --vary device.workers=1 --executor here", "head.toml", "stdin: 1 point, 0 without"),
+    ],
+    ids=lambda value: value.split()[0] if value else "",
+)
+def test_standard_input_twice(line: str, source: str, words: str, tmp_path: Path) -> None:
+    """What can be read once may be named twice, and has a name that a file can bear."""
+    (tmp_path / "head.toml").write_text(HEAD)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    with (tmp_path / source).open("rb") as stdin:
+        done = subprocess.run(
+            [*PROCESS, *line.split()], stdin=stdin, capture_output=True, text=True, cwd=tmp_path, env=environment
+        )
+    assert (done.returncode, done.stderr if done.returncode else "") == (0, "")
+    assert words in done.stdout
+    assert not list(tmp_path.glob("-*"))
+
+
 def test_a_fifo_is_a_file(tmp_path: Path) -> None:
     """A scenario comes through a FIFO, also where it is read more than once."""
     fifo = tmp_path / "fifo.toml"

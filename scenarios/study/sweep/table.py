@@ -100,7 +100,8 @@ def write_table(names: Sequence[str], rows: Sequence[Flat]) -> None:
 def table_lines(name: str, space: Space, rows: Sequence[Flat]) -> Iterator[str]:
     """The sweep for a person: the best points, and for each parameter the best makespan by value."""
     good = [row for row in rows if not row["error"]]
-    yield f"{name}: {len(rows):,} points, {len(rows) - len(good):,} without a result; device ticks, model ticks"
+    points = f"{len(rows):,} point{'s' * (len(rows) != 1)}"
+    yield f"{name}: {points}, {len(rows) - len(good):,} without a result; device ticks, model ticks"
     yield from reasons(row["error"] for row in rows if row["error"])
     if not good:
         return

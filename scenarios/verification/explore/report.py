@@ -81,7 +81,8 @@ def lines(name: str, jobs: Sequence[ExplorationReport]) -> list[str]:
     table = aligned(("job", "transfers", "orders", "which", "bytes"), rows, numbers=(1, 2))
     remarks = [line for job in jobs for line in _remarks(job)]
     wrong = sum(not job.found.ok for job in jobs)
-    tried = f"{sum(job.found.orders for job in jobs):,} orders of {len(jobs)} job{'s' * (len(jobs) != 1)}"
+    orders = sum(job.found.orders for job in jobs)
+    tried = f"{orders:,} order{'s' * (orders != 1)} of {len(jobs)} job{'s' * (len(jobs) != 1)}"
     verdict = f"failed: {wrong} of {len(jobs)} jobs" if wrong else f"ok: {tried}, every byte right, nothing unordered"
     return [name, "", *table, "", *remarks, *([""] if remarks else []), verdict]
 

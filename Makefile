@@ -12,7 +12,7 @@ MADE    := .venv/made
 PY      := $(BIN)/python
 PIP     := $(PY) -m pip install --disable-pip-version-check --no-input
 INSTALL := $(PIP) --editable
-SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h sim/exact/*.c)
+SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h sim/exact/*.c scenarios/load/*.c)
 PYTEST  := $(PY) -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
@@ -52,9 +52,10 @@ long: $(MADE)/test ## run the tests that take long, and only those
 mutants: $(MADE)/test ## plant each bug of tests/mutants in a copy of the tree, and see that its tests catch it; takes hours
 	@$(PY) -m tests.mutants -j $(JOBS) $(addprefix --only ,$(ONLY))
 
-bench: $(MADE)/test ## measure the A65 against numpy, and the engines against plain SimPy
+bench: $(MADE)/test ## measure the A65 against numpy, engines and loads against plain SimPy
 	@$(PY) -m tessbed bench
 	@$(PY) -m tests.bench_engines
+	@$(PY) -m tests.bench_loads
 
 docs: $(MADE)/test ## write again what the documentation quotes from the product
 	@$(PY) -m tessbed.sim.docs
@@ -69,7 +70,7 @@ dist: $(MADE)/dist ## build the wheel and the source distribution, in dist/
 
 clean: ## remove what the targets here made, .venv too
 	@rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache runs
-	@rm -f kernels/a65/*.so sim/exact/*.so
+	@rm -f kernels/a65/*.so sim/exact/*.so scenarios/load/*.so
 	@find kernels sim runtime firmware_models scenarios tessbed tests fuzz -name __pycache__ -prune -exec rm -rf {} +
 
 $(MADE)/product: $(MADE)/venv $(SOURCES)

@@ -10,6 +10,10 @@ from functools import cache
 from math import comb, sqrt
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+Latencies = NDArray[np.int64]
 PERCENTILES = {"p50": 50, "p90": 90, "p95": 95, "p99": 99}
 CERTAINTY = 0.01
 NORMAL_95 = 1.959963984540054
@@ -32,21 +36,26 @@ def sample_floor(percent: int) -> int:
     return count
 
 
-def latency_summary(ordered: Sequence[int]) -> dict[str, Any]:
+def total_ticks(latencies: Latencies) -> int:
+    """Their sum, which 64 bits need not hold."""
+    return (int((latencies >> 32).sum()) << 32) + int((latencies & 0xFFFF_FFFF).sum())
+
+
+def latency_summary(ordered: Latencies) -> dict[str, Any]:
     """Mean, percentiles and maximum of sorted latencies, in ticks; None where there are too few of them."""
     count = len(ordered)
-    found: dict[str, Any] = {"mean": round(sum(ordered) / count, 3) if count else None}
+    found: dict[str, Any] = {"mean": round(total_ticks(ordered) / count, 3) if count else None}
     for name, percent in PERCENTILES.items():
         found[name] = percentile(ordered, percent) if count >= sample_floor(percent) else None
-    return {**found, "max": ordered[-1] if count else None}
+    return {**found, "max": int(ordered[-1]) if count else None}
 
 
-def percentile(ordered: Sequence[int], percent: int) -> int:
+def percentile(ordered: Latencies, percent: int) -> int:
     """By nearest rank, of at least one value."""
-    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
+    return int(ordered[max(0, -(-len(ordered) * percent // 100) - 1)])
 
 
-def percentile_intervals(ordered: Sequence[int]) -> dict[str, list[int] | None]:
+def percentile_intervals(ordered: Latencies) -> dict[str, list[int] | None]:
     """The interval of 95 % of each percentile that is reported."""
     count = len(ordered)
     return {
@@ -55,7 +64,7 @@ def percentile_intervals(ordered: Sequence[int]) -> dict[str, list[int] | None]:
     }
 
 
-def _interval(ordered: Sequence[int], percent: int) -> list[int]:
+def _interval(ordered: Latencies, percent: int) -> list[int]:
     """Between two order statistics: exact for few, by the normal distribution for many."""
     count, p = len(ordered), percent / 100
     if count <= 500:
@@ -63,7 +72,7 @@ def _interval(ordered: Sequence[int], percent: int) -> list[int]:
     else:
         half = NORMAL_95 * sqrt(count * p * (1 - p))
         low, high = int(count * p - half), int(count * p + half) + 1
-    return [ordered[max(0, low - 1)], ordered[min(count, high) - 1]]
+    return [int(ordered[max(0, low - 1)]), int(ordered[min(count, high) - 1])]
 
 
 @cache

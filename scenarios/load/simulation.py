@@ -3,10 +3,15 @@
 from collections.abc import Sequence
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
+from tessbed.scenarios.load.load_tables import count_load_in_c
+from tessbed.scenarios.load.percentiles import total_ticks
 from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, Station, StreamProgram
 from tessbed.scenarios.load.recurrence import count_load_in_python
 from tessbed.scenarios.load.tally import LoadTally, broken_identities
+from tessbed.sim.exact.engine import chosen_form
 
 
 @attrs.frozen
@@ -16,9 +21,15 @@ class LoadRun:
     program: LoadProgram
     tallies: tuple[LoadTally, ...]
 
-    def latencies(self, stream: int) -> list[int]:
+    def latencies(self, stream: int) -> NDArray[np.int64]:
         """Those of all replications, sorted."""
-        return sorted(ticks for tally in self.tallies for ticks in tally.streams[stream].latencies)
+        each = [np.frombuffer(tally.streams[stream].latencies, np.int64) for tally in self.tallies]
+        return np.sort(np.concatenate(each))
+
+    def mean_latency(self, tally: LoadTally, stream: int) -> float:
+        """That of one replication that has measured frames."""
+        latencies = np.frombuffer(tally.streams[stream].latencies, np.int64)
+        return total_ticks(latencies) / len(latencies)
 
     def total(self, stream: int, name: str) -> int:
         """A count of a stream over all replications."""
@@ -55,8 +66,9 @@ def simulate_load(program: LoadProgram) -> LoadRun:
 
 
 def count_load(program: LoadProgram, replication: int) -> LoadTally:
-    """One replication, in the fastest form that there is."""
-    return count_load_in_python(program, replication)
+    """One replication, in the form that the exact engine has, too; in Python where its ticks are too many for C."""
+    tally = count_load_in_c(program, replication) if chosen_form() == "native" else None
+    return tally if tally is not None else count_load_in_python(program, replication)
 
 
 def arrival_rate(stream: StreamProgram) -> float:

@@ -110,7 +110,7 @@ ARRIVALS = (
     Key("trace", "a .csv file with the columns tick and stream, in the order of ticks", FILE_NAME),
     Key("closed", "frames that circulate: each comes again when it has ended", integer_kind(1, 10**6)),
     Key("think", "ticks from the end of a frame of closed to when it comes again", TICKS_OR_NONE),
-    Key("at_once", "so many frames at one tick", FRAMES),
+    Key("at_once", "so many frames at one tick", integer_kind(1, 10**7)),
     Key("first", "tick of the first frame of every and at_once", TICKS_OR_NONE),
 )
 STREAM = (

@@ -43,7 +43,7 @@ def _stream(run: LoadRun, number: int, clock_hz: int) -> dict[str, Any]:
     stream = run.program.streams[number]
     offered, dropped = run.total(number, "offered"), run.total(number, "dropped")
     latencies = run.latencies(number)
-    means = [sum(each) / len(each) for t in run.tallies if (each := t.streams[number].latencies)]
+    means = [run.mean_latency(tally, number) for tally in run.tallies if tally.streams[number].measured]
     return {
         "name": stream.name,
         "offered": offered,

@@ -1,0 +1,147 @@
+"""Load tables: a program as the integers that the C form takes, and what it returns.
+
+The extension is optional: it is absent after an install without a C compiler, and `missing` then says why. The orders
+of fields are the structs of `_load.c`.
+"""
+
+from array import array
+from collections.abc import Iterator
+
+from tessbed.scenarios.load.draws import ARRIVAL, root
+from tessbed.scenarios.load.load_model import DISTRIBUTIONS, ON_FULL, Distribution
+from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StreamProgram
+from tessbed.scenarios.load.tally import LoadTally, StageTally, StationTally, StreamTally
+
+try:
+    import tessbed.scenarios.load._load as _load
+except ModuleNotFoundError:
+    _load, missing = None, "it was not built"
+except ImportError as error:
+    _load, missing = None, str(error)
+else:
+    missing = ""
+
+ARRIVAL_KINDS = ("every", "random", "trace", "closed", "at_once")
+MOST_TICKS = 1 << 61
+LONGEST_DRAW = 64
+"""No exponential draw is so many times its mean: the smallest number that is drawn from is 2**-54."""
+MOST_CV = 3.0
+"""Gamma draws of a larger coefficient of variation are left to Python, whose integers have no end."""
+SIGNED, WORD = 1 << 63, 1 << 64
+NOTHING = Distribution("constant", 0)
+
+
+def count_load_in_c(program: LoadProgram, replication: int) -> LoadTally | None:
+    """All that is counted of one replication; None where its ticks could leave 62 bits, or there is no C form."""
+    if _load is None or not _fits(program):
+        return None
+    streams = program.streams
+    stages, edges = _stages(program, replication)
+    rows, traces = _streams(program, replication)
+    settings = (
+        *(program.horizon_ticks, program.warmup, program.kernels, len(streams), len(program.stations)),
+        sum(len(stream.stages) for stream in streams),
+    )
+    shapes = [stream.arrivals.between.cv if stream.arrivals.between else 1.0 for stream in streams]
+    shapes += [stage.ticks.cv for stream in streams for stage in stream.stages]
+    figures, latencies = _load.count(
+        array("q", settings),
+        array("q", [station.servers for station in program.stations]),
+        array("q", rows),
+        array("q", stages),
+        array("q", edges),
+        array("q", traces),
+        array("d", shapes),
+    )
+    return _tally(program, iter(array("q", figures)), latencies)
+
+
+def _fits(program: LoadProgram) -> bool:
+    """Whether all gaps and all services one after the other stay far below 62 bits, each as long as any could be."""
+    total = 0
+    for stream in program.streams:
+        arrivals, services = stream.arrivals, sum(_most(stage.ticks) + stage.load_ticks for stage in stream.stages)
+        gap = _most(arrivals.between or NOTHING) + arrivals.think
+        frames = arrivals.count if arrivals.kind == "at_once" else len(arrivals.ticks) or stream.frames
+        if frames >= NO_LIMIT and arrivals.between is not None:
+            frames = LONGEST_DRAW * (1 + program.horizon_ticks // max(1, int(arrivals.between.mean)))
+        total += arrivals.first + max(arrivals.ticks, default=0) + frames * (gap + services)
+        cvs = [stage.ticks.cv for stage in stream.stages] + [arrivals.between.cv if arrivals.between else 1.0]
+        if max(cvs) > MOST_CV:
+            return False
+    return total < MOST_TICKS
+
+
+def _most(distribution: Distribution) -> int:
+    if distribution.kind in ("poisson", "gamma"):
+        return LONGEST_DRAW * distribution.ticks
+    return max(distribution.ticks, distribution.high)
+
+
+def _signed(state: int) -> int:
+    return state - WORD if state >= SIGNED else state
+
+
+def _streams(program: LoadProgram, replication: int) -> tuple[list[int], list[int]]:
+    """The rules of all streams, and their traces one after the other."""
+    rows: list[int] = []
+    traces: list[int] = []
+    first_stage = 0
+    for number, stream in enumerate(program.streams):
+        rows += _stream(stream, first_stage, len(traces))
+        rows.append(_signed(root(program.seed, replication, number, ARRIVAL)))
+        traces += stream.arrivals.ticks
+        first_stage += len(stream.stages)
+    return rows, traces
+
+
+def _stream(stream: StreamProgram, first_stage: int, trace: int) -> Iterator[int]:
+    arrivals, between = stream.arrivals, stream.arrivals.between or NOTHING
+    yield from (first_stage, len(stream.stages), ARRIVAL_KINDS.index(arrivals.kind))
+    yield from (arrivals.first, arrivals.count, arrivals.think)
+    yield from (DISTRIBUTIONS.index(between.kind), between.ticks, between.high, stream.frames)
+    yield -1 if stream.deadline_ticks is None else stream.deadline_ticks
+    yield from (stream.in_flight, stream.queue, ON_FULL.index(stream.on_full), trace, len(arrivals.ticks))
+
+
+def _stages(program: LoadProgram, replication: int) -> tuple[list[int], list[int]]:
+    """The rules of all jobs, and the jobs behind each."""
+    rows: list[int] = []
+    edges: list[int] = []
+    for number, stream in enumerate(program.streams):
+        for place, stage in enumerate(stream.stages):
+            ticks = stage.ticks
+            rows += [stage.station, DISTRIBUTIONS.index(ticks.kind), ticks.ticks, ticks.high, stage.priority]
+            rows += [stage.kernel, stage.load_ticks, len(stage.after), len(edges), len(stage.before)]
+            rows.append(_signed(root(program.seed, replication, number, place + 1)))
+            edges += stage.before
+    return rows, edges
+
+
+def _tally(program: LoadProgram, figures: Iterator[int], latencies: list[bytes]) -> LoadTally:
+    streams = [_stream_tally(figures) for _ in program.streams]
+    for stream, tally, raw in zip(program.streams, streams, latencies, strict=True):
+        tally.stages = [_stage_tally(figures) for _ in stream.stages]
+        tally.latencies.frombytes(raw)
+    stations = [_station_tally(figures) for _ in program.stations]
+    return LoadTally(streams, stations, end=next(figures))
+
+
+def _stream_tally(figures: Iterator[int]) -> StreamTally:
+    names = ("offered", "dropped", "completed", "late", "measured", "first_end", "last_end", "first_arrival")
+    plain = {name: next(figures) for name in (*names, "last_arrival", "entered")}
+    sums = ("area", "sojourn_ticks", "outside_ticks", "flight_ticks")
+    return StreamTally(**plain, **{name: _sum(figures) for name in sums})
+
+
+def _stage_tally(figures: Iterator[int]) -> StageTally:
+    return StageTally(next(figures), _sum(figures), _sum(figures), _sum(figures))
+
+
+def _station_tally(figures: Iterator[int]) -> StationTally:
+    return StationTally(next(figures), _sum(figures), _sum(figures), _sum(figures), _sum(figures))
+
+
+def _sum(figures: Iterator[int]) -> int:
+    """A sum of ticks comes as two words, the low one first."""
+    return next(figures) % WORD + (next(figures) << 64)

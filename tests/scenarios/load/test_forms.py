@@ -1,0 +1,134 @@
+"""The recurrence in C counts what the one in Python counts, number for number, in memory that frames do not fill."""
+
+import random
+import subprocess
+import sys
+
+import attrs
+import pytest
+
+from tessbed.scenarios.load import load_tables
+from tessbed.scenarios.load.load_model import Arrivals, Distribution
+from tessbed.scenarios.load.load_tables import count_load_in_c
+from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StageProgram, Station, StreamProgram
+from tessbed.scenarios.load.recurrence import count_load_in_python
+from tests.scenarios.load.programs import constant, tandem
+
+needs_c = pytest.mark.skipif(bool(load_tables.missing), reason="the C form was not built")
+
+
+def random_distribution(draw: random.Random) -> Distribution:
+    """Of any kind, often short and often equal."""
+    ticks = draw.choice([0, 1, 3, 10, 10, 50])
+    return draw.choice(
+        [
+            constant(ticks),
+            constant(10),
+            Distribution("poisson", 1 + ticks),
+            Distribution("uniform", ticks, ticks + 9),
+            Distribution("gamma", 1 + ticks, cv=draw.choice([0.4, 1.0, 2.5])),
+        ]
+    )
+
+
+def random_arrivals(draw: random.Random) -> Arrivals:
+    """By any rule."""
+    period = draw.choice([1, 5, 10, 30])
+    trace = tuple(sorted(draw.randint(0, 300) for _ in range(40)))
+    between = attrs.evolve(random_distribution(draw), ticks=period, high=period + 7)
+    return draw.choice(
+        [
+            Arrivals("every", constant(period), draw.choice([0, 7])),
+            Arrivals("random", between),
+            Arrivals("trace", ticks=trace),
+            Arrivals("closed", count=draw.randint(1, 5), think=draw.choice([0, 10])),
+            Arrivals("at_once", count=draw.randint(1, 30), first=draw.choice([0, 9])),
+        ]
+    )
+
+
+def random_program(seed: int) -> LoadProgram:
+    """Streams of jobs in a random order of needs, on shared stations with kernels and priorities."""
+    draw = random.Random(seed)
+    stations = tuple(Station(f"s{number}", "external", draw.randint(1, 3)) for number in range(draw.randint(1, 3)))
+    streams = []
+    for number in range(draw.randint(1, 3)):
+        count = draw.randint(1, 5)
+        after = [tuple(sorted(draw.sample(range(job), draw.randint(0, min(job, 2))))) for job in range(count)]
+        stages = tuple(
+            StageProgram(
+                f"j{job}",
+                draw.randrange(len(stations)),
+                random_distribution(draw),
+                after[job],
+                tuple(other for other in range(count) if job in after[other]),
+                draw.choice([0, 0, 1, -3]),
+                draw.choice([-1, 0, 1]),
+                draw.choice([0, 4]),
+            )
+            for job in range(count)
+        )
+        on_full = draw.choice(["block", "drop_new", "drop_old"])
+        streams.append(
+            StreamProgram(
+                f"t{number}",
+                stages,
+                random_arrivals(draw),
+                draw.choice([20, 100, 200]),
+                draw.choice([None, 15, 80]),
+                draw.choice([NO_LIMIT, 1, 3]),
+                draw.choice([NO_LIMIT, 2, 1 if on_full == "block" else 0]),
+                on_full,
+            )
+        )
+    horizon = draw.choice([NO_LIMIT, 150])
+    return LoadProgram(stations, tuple(streams), 2, horizon, draw.choice([0, 9]), 1, seed)
+
+
+@needs_c
+@pytest.mark.parametrize("first", range(0, 400, 100))
+def test_both_forms_count_the_same(first: int) -> None:
+    """Every sum of every stream, job and station, and all latencies."""
+    for seed in range(first, first + 100):
+        program = random_program(seed)
+        for replication in (0, 1):
+            python, native = count_load_in_python(program, replication), count_load_in_c(program, replication)
+            assert native is not None
+            for tally in (python, native):
+                for stream in tally.streams:
+                    stream.latencies = type(stream.latencies)("q", sorted(stream.latencies))
+            assert native == python, seed
+
+
+@needs_c
+def test_ticks_beyond_62_bits_are_left_to_python() -> None:
+    """A load that could be too long is not counted in C."""
+    program = tandem(Arrivals("every", constant(2**40)), [constant(2**40)], 10**7)
+    assert count_load_in_c(program, 0) is None
+
+
+PEAK = """
+import resource
+from tests.scenarios.load.test_forms import pipeline
+from tessbed.scenarios.load.load_tables import count_load_in_c
+tally = count_load_in_c(pipeline({frames}), 0)
+print(tally.streams[0].completed, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def pipeline(frames: int) -> LoadProgram:
+    """Eight random jobs one after the other."""
+    services = [Distribution("poisson", 80)] * 8
+    return tandem(Arrivals("random", Distribution("poisson", 100)), services, frames)
+
+
+@needs_c
+def test_memory_follows_the_latencies_alone() -> None:
+    """Ten times as many frames take their latencies more, and nothing else."""
+    taken = []
+    for frames in (20_000, 200_000):
+        command = [sys.executable, "-c", PEAK.format(frames=frames)]
+        completed, peak = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        assert int(completed) == frames
+        taken.append(int(peak) * 1024)
+    assert taken[1] - taken[0] < 180_000 * 8 * 3 + 2**21

@@ -128,10 +128,13 @@ def _tally(program: LoadProgram, figures: Iterator[int], latencies: list[bytes])
 
 
 def _stream_tally(figures: Iterator[int]) -> StreamTally:
+    tally = StreamTally()
     names = ("offered", "dropped", "completed", "late", "measured", "first_end", "last_end", "first_arrival")
-    plain = {name: next(figures) for name in (*names, "last_arrival", "entered")}
-    sums = ("area", "sojourn_ticks", "outside_ticks", "flight_ticks")
-    return StreamTally(**plain, **{name: _sum(figures) for name in sums})
+    for name in (*names, "last_arrival", "entered"):
+        setattr(tally, name, next(figures))
+    for name in ("area", "sojourn_ticks", "outside_ticks", "flight_ticks"):
+        setattr(tally, name, _sum(figures))
+    return tally
 
 
 def _stage_tally(figures: Iterator[int]) -> StageTally:

@@ -153,7 +153,8 @@ class ScenarioJob:
 class KernelBuffer:
     """A buffer of a kernel's job, by its port: what is said of it, and what it holds first.
 
-    `offset` are bytes from a page's start at which it begins.
+    `offset` are bytes from a page's start at which it begins. `made_by` is the job of a kernel whose output it is, by
+    its name, and the name of that output, "" for the only one.
     """
 
     port: str
@@ -162,6 +163,7 @@ class KernelBuffer:
     source: InputSource = InputSource("golden")
     prefill: int = 0xC3
     offset: int = 0
+    made_by: tuple[str, str] | None = None
 
 
 @attrs.frozen
@@ -321,8 +323,10 @@ def _buffer_values(buffer: KernelBuffer) -> dict[str, Any]:
     values = {
         "dtype": buffer.scalar,
         "shape": None if buffer.shape is None else list(buffer.shape),
-        "pattern": buffer.source.pattern,
+        "pattern": None if buffer.made_by else buffer.source.pattern,
         "file": buffer.source.written,
+        "job": buffer.made_by[0] if buffer.made_by else None,
+        "port": (buffer.made_by[1] or None) if buffer.made_by else None,
         "prefill": buffer.prefill,
         "offset": buffer.offset,
     }

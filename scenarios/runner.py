@@ -101,7 +101,8 @@ def _runtime(scenario: Scenario, *, trace: bool) -> Runtime:
 class Runner:
     """A scenario under way: the runtime that its EV74 jobs share, and what corrupted it.
 
-    `exact` times those jobs, too, or in place of a runtime. `timeline` shows them.
+    `exact` times those jobs, too, or in place of a runtime. `timeline` shows them. `made` has what jobs of kernels have
+    left in their outputs, by job and port, as far as it is `wanted` by others.
     """
 
     scenario: Scenario
@@ -111,6 +112,12 @@ class Runner:
     timeline: Timeline | None = None
     keep: Keep = keep_nothing
     stopped_by: str | None = None
+    made: dict[str, dict[str, Bytes]] = attrs.field(factory=dict, init=False)
+    wanted: frozenset[str] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        buffers = [buffer for job in self.scenario.kernels for buffer in job.buffers]
+        self.wanted = frozenset(buffer.made_by[0] for buffer in buffers if buffer.made_by)
 
     def run(self, job: AnyJob) -> JobOutcome:
         """The job on all its backends, with its input in memory once."""
@@ -157,10 +164,17 @@ class Runner:
             return self._not_run(job)
         plan = job.planned
         backends.check_room(job.name, plan)
+        lacking = [b.made_by[0] for b in job.buffers if b.made_by and b.made_by[0] not in self.made]
+        if lacking:
+            return _troubled(job, Trouble("not_run", f"job {lacking[0]} has left no output for it", "not_run"), None)
         with ExitStack() as stack:
             views = backends.kernel_views(self.runtime, job, stack)
             for port, stream in zip(plan.ports, streams(job.index), strict=False):
-                if not port.written:
+                handed_on = job.buffer(port.name).made_by
+                if handed_on is not None:
+                    outputs = self.made[handed_on[0]]
+                    views[port.name].host[:] = outputs[handed_on[1] or next(iter(outputs))]
+                elif not port.written:
                     fill_port(views[port.name].host, port, job.buffer(port.name), self.scenario.seed, stream)
             sources, targets = ([views[port.name] for port in ports] for ports in (plan.inputs, plan.outputs))
             for port, view in zip(plan.inputs, sources, strict=True):
@@ -173,6 +187,8 @@ class Runner:
             read, made = ([view.host for view in side] for side in (sources, targets))
             for port, held in zip(plan.outputs, made, strict=True):
                 self.keep(job, "ev74", port.name, held)
+            if job.name in self.wanted:
+                self.made[job.name] = {port.name: held.copy() for port, held in zip(plan.outputs, made, strict=True)}
             return self._compared(judge_kernel(job, read, made, backends.run_result(handed, NO_OUTPUT)), job)
 
     def _waited(self, job: AnyJob, handed: runtime_jobs.Job) -> Outcome | None:

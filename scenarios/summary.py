@@ -65,6 +65,8 @@ def _kernel(job: KernelJob) -> Iterator[str]:
     for buffer in job.buffers:
         form = f"{buffer.scalar or ''}{list(buffer.shape) if buffer.shape else ''}"
         source = f"pattern {buffer.source.pattern}" if buffer.source.pattern else f"from {buffer.source.written}"
+        if buffer.made_by is not None:
+            source = " ".join(filter(None, ["output", buffer.made_by[1], "of job", buffer.made_by[0]]))
         offset = f", {buffer.offset} bytes into a page" if buffer.offset else ""
         yield f"    buffer  {' '.join(filter(None, [buffer.port, form]))}: {source}{offset}"
     yield from _expected(job)

@@ -4,7 +4,7 @@ What can be judged without the kernel is judged here: the form of the reference,
 arguments and buffers. What only the kernel knows, its ports and arguments, is judged when the job is about to run.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,9 @@ def _buffers(
             source = InputSource(pattern, folder / written if written else None, written)
             scalar = port_scalar(said["dtype"]) if said["dtype"] else None
             shape = None if said["shape"] is None else tuple(said["shape"])
-            yield KernelBuffer(port, scalar.name if scalar else None, shape, source, said["prefill"], said["offset"])
+            made_by = (said["job"], said["port"] or "") if said["job"] else None
+            known = scalar.name if scalar else None
+            yield KernelBuffer(port, known, shape, source, said["prefill"], said["offset"], made_by)
 
 
 def _judge_buffer(reader: Reader, path: KeyPath, said: dict[str, Any], folder: Path, to_run: bool) -> None:
@@ -100,6 +102,11 @@ def _judge_buffer(reader: Reader, path: KeyPath, said: dict[str, Any], folder: P
     if said["shape"] is not None and (not said["shape"] or min(said["shape"]) < 1):
         reader.report_error((*path, "shape"), f"got {said['shape']}, wanted extents of at least 1")
     written = said["file"]
+    for other in ("pattern", "file"):
+        if said["job"] is not None and said[other] is not None:
+            reader.report_error((*path, "job"), f"got {other} and job, wanted one of them")
+    if said["port"] is not None and said["job"] is None:
+        reader.report_error((*path, "port"), "got port without job, wanted the job whose output it is")
     if written is None:
         return
     if said["pattern"] is not None:
@@ -108,6 +115,31 @@ def _judge_buffer(reader: Reader, path: KeyPath, said: dict[str, Any], folder: P
         reader.report_error((*path, "file"), f'got "{written}", wanted a file that ends in .bin or .npy')
     elif to_run and not (folder / written).is_file():
         reader.report_error((*path, "file"), f'got "{written}", wanted a file: {folder / written} does not exist')
+
+
+def judge_makers(reader: Reader, listed: Sequence[dict[str, Any]], jobs: Sequence[KernelJob]) -> None:
+    """Report inputs that no earlier job of a kernel makes: such an input would be read before it is written."""
+    names = {job.get("name"): index for index, job in enumerate(listed)}
+    kernels = [job.name for job in jobs]
+    for job in jobs:
+        for buffer in job.buffers:
+            if buffer.made_by is not None:
+                path = ("jobs", job.index, "buffers", buffer.port, "job")
+                _judge_maker(reader, path, buffer.made_by[0], job, names, kernels)
+
+
+def _judge_maker(
+    reader: Reader, path: KeyPath, name: str, job: KernelJob, names: dict[Any, int], kernels: Sequence[str]
+) -> None:
+    index = names.get(name)
+    if index is None:
+        reader.report_error(path, f'got "{name}", wanted the name of an earlier job{nearest(name, kernels)}')
+    elif index >= job.index:
+        which = "this job itself" if index == job.index else f"jobs[{index}], which runs later"
+        text = f'got "{name}", {which}: its output would be read before it is written'
+        reader.report_error(path, f"{text}; wanted an earlier job")
+    elif name not in kernels and reader.sound(("jobs", index)):
+        reader.report_error(path, f'got "{name}", which runs no kernel, wanted an earlier job with the key kernel')
 
 
 def _judge_workers(reader: Reader, path: KeyPath, values: dict[str, Any], device: DeviceSpec) -> None:

@@ -10,7 +10,7 @@ from tessbed.kernels.operations import operation
 from tessbed.scenarios.format.address_space import too_small
 from tessbed.scenarios.format.diagnostics import LONGEST_KEY, KeyPath, ScenarioError, path_text, shortened
 from tessbed.scenarios.format.job_parser import JobFindings, job_of, written_at
-from tessbed.scenarios.format.kernel_parser import kernel_job_of
+from tessbed.scenarios.format.kernel_parser import judge_makers, kernel_job_of
 from tessbed.scenarios.format.load.load_keys import SCENARIO_FILE
 from tessbed.scenarios.format.load.load_parser import is_external, linked, load_of
 from tessbed.scenarios.format.presets.preset_file import PresetSource, read_preset
@@ -39,6 +39,7 @@ def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
     found = [_job(reader, index, job, device, folder, to_run) for index, job in ours]
     judged = [one for one in found if isinstance(one, JobFindings)]
     _unique_names(reader, listed)
+    judge_makers(reader, listed, [one for one in found if isinstance(one, KernelJob)])
     firmware = firmware_choice(reader, values.get("firmware") or {})
     load = load_of(reader, values, {one.index: one.plan for one in judged}, device, folder)
     if to_run:

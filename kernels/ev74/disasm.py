@@ -32,7 +32,7 @@ def list_packet(raw: bytes) -> str:
         lines = [f"packet of {len(raw)} bytes, refused", f"fault: {found}", *_rows(raw, found.field)]
     else:
         bound = "bound" if values["input_address"] else "unbound"
-        lines = [f"packet of {len(raw)} bytes, valid, {bound}", *_rows(raw, ""), "", *_geometry(values)]
+        lines = [f"packet of {len(raw)} bytes, valid, {bound}", *_rows(raw, ""), "", *geometry_lines(values)]
     return "\n".join(lines) + "\n"
 
 
@@ -72,7 +72,7 @@ def _trailing(rest: bytes) -> Iterator[str]:
         yield f"! and {len(rest) - 8 * _TRAILING_ROWS:,} more"
 
 
-def _geometry(values: Mapping[str, int]) -> Iterator[str]:
+def geometry_lines(values: Mapping[str, int]) -> Iterator[str]:
     """The job in words: a line for each port, one for parameters, one for each axis of more than one element."""
     tiled = tiled_port(values)
     kinds = {

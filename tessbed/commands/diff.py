@@ -2,6 +2,7 @@
 
 import click
 
+from tessbed.commands.custom_packets import diff_custom, format_option
 from tessbed.commands.exits import FAILED, OK
 from tessbed.commands.options import json_option, new_command, quiet_option, say
 from tessbed.commands.packet_files import read_packets
@@ -12,10 +13,13 @@ from tessbed.commands.types import PACKET
 @new_command("diff", "Compare packets A and B field by field. Exit code: 0 equal, 1 different, 2 unreadable.")
 @click.argument("left", metavar="A", type=PACKET)
 @click.argument("right", metavar="B", type=PACKET)
+@format_option
 @json_option
 @quiet_option
-def command(left: str, right: str, as_json: bool, quiet: bool) -> int:
+def command(left: str, right: str, format_file: str | None, as_json: bool, quiet: bool) -> int:
     """One line for each field that differs, on stdout."""
+    if format_file is not None:
+        return diff_custom(format_file, left, right, as_json=as_json, quiet=quiet)
     from tessbed.kernels.ev74.diff import packet_changes, packet_difference
 
     one, two = (raw for _, raw in read_packets((left, right)))

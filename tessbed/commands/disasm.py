@@ -2,6 +2,7 @@
 
 import click
 
+from tessbed.commands.custom_packets import disasm_custom, format_option
 from tessbed.commands.diagnostics import PartlyInvalid
 from tessbed.commands.options import json_option, new_command
 from tessbed.commands.packet_files import fault, readable
@@ -15,9 +16,13 @@ Shows invalid packets too, with the fault and a ! at each row in error. `tessbed
 
 @new_command("disasm", HELP)
 @click.argument("packets", metavar="PACKET...", nargs=-1, required=True, type=PACKET)
+@format_option
 @json_option
-def command(packets: tuple[str, ...], as_json: bool) -> None:
+def command(packets: tuple[str, ...], format_file: str | None, as_json: bool) -> None:
     """The listings on stdout. Raises PartlyInvalid for files that can not be read, once the others are shown."""
+    if format_file is not None:
+        disasm_custom(format_file, packets, as_json=as_json)
+        return
     contents, problems = readable(packets)
     documents = [_document(name, raw) for name, raw in contents] if as_json else []
     if not as_json:

@@ -7,6 +7,8 @@ from typing import Any
 import attrs
 import click
 
+from tessbed.commands import custom_packets
+from tessbed.commands.custom_packets import format_option
 from tessbed.commands.diagnostics import PartlyInvalid
 from tessbed.commands.exits import FAILED, OK
 from tessbed.commands.options import MAX_SEED, json_option, new_command, quiet_option, settings_option
@@ -22,23 +24,39 @@ Each TARGET is a packet file (- for standard input) or a scenario, whose EV74 jo
 With --census TARGET is one scenario of tiny jobs: every bit of their packets is flipped, once with the checksum as it
 is and once corrected, and the device shows what each bit is for (bit-flip coverage).
 
+With --format each TARGET is a packet file of your own format, described by a TOML file. Where that maps to our geometry
+the packets are run on the device, and their bytes judged.
+
 Exit code: 0 valid, or every bit explained; 1 invalid or unexplained; 2 unreadable."""
 
 
 @new_command("verify", HELP)
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True, type=SCENARIO)
 @click.option("--census", is_flag=True, help="Flip every bit and report what each is for.")
+@format_option
 @settings_option("Override a key of the scenario.")
 @click.option("--seed", type=Number(0, MAX_SEED), metavar="N", help="Use this seed, not the scenario's.")
 @json_option
 @quiet_option
 def command(
-    targets: tuple[str, ...], census: bool, settings: tuple[str, ...], seed: int | None, as_json: bool, quiet: bool
+    targets: tuple[str, ...],
+    census: bool,
+    format_file: str | None,
+    settings: tuple[str, ...],
+    seed: int | None,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """A line for each packet, or the bit-flip coverage, on stdout; returns the exit code.
 
     Raises PartlyInvalid for targets that can not be read, once the others are judged.
     """
+    if format_file is not None:
+        if settings or seed is not None:
+            raise click.BadParameter("wanted no --set and no --seed: no scenario is read", param_hint="--format")
+        if census:
+            return custom_packets.flip_custom(format_file, targets, as_json=as_json, quiet=quiet)
+        return custom_packets.verify_custom(format_file, targets, as_json=as_json)
     if census:
         from tessbed.commands.bit_flips import take
         from tessbed.scenarios.library import load

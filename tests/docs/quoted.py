@@ -2,7 +2,7 @@
 
 A `python` block runs, all of a page in one namespace; a `text` block right behind it holds what it prints. A `console`
 block has commands behind `$ `, each followed by what it prints. A `toml` or `python` block that begins with `# file:
-NAME` is that file. The examples of a page share one folder, empty at first.
+NAME` is that file. The examples of a page share one folder, with `examples/` in it.
 """
 
 import contextlib
@@ -25,6 +25,7 @@ PAGES = tuple(
         "docs/python.md",
         "docs/runtime.md",
         "docs/pytest.md",
+        "docs/packet-formats.md",
         "docs/command-line.md",
         "docs/operations.md",
         "docs/fused.md",
@@ -41,6 +42,7 @@ EQUIVALENT = {"make demo": "tessbed run yolov8n-heads-bf16"}
 def refreshed(path: Path) -> str:
     """The text of the page with fresh output. Whatever an example raises passes through."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("examples").symlink_to(ROOT / "examples")
         return Page(path).refreshed()
 
 

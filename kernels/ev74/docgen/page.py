@@ -20,6 +20,8 @@ Elsewhere, the same tables are: [tessbed_packet.h](tessbed_packet.h), a C header
 and an encoder; [packet.ksy](packet.ksy) for Kaitai Struct, from which readers in other languages can be generated;
 [packet.hexpat](packet.hexpat) for the hex editor ImHex.
 
+Packets of another format are described, judged and run as [packet formats of one's own](packet-formats.md).
+
 ## Life of a packet
 
 1. **Encoding** turns an admitted plan into a *relocatable* packet: both address fields are zero. A value that its field

@@ -1,0 +1,1 @@
+"""Packet formats of one's own."""

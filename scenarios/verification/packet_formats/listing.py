@@ -46,7 +46,7 @@ def listing(packet_format: ReadFormat, raw: bytes) -> Iterator[str]:
     yield ""
     width = max(len(field.name) for field in table.fields)
     for field in table.fields:
-        value = value_of(field, raw)
+        value = present_value(field, raw)
         mark = "!" if (fault and fault.field == field.name) or value is None or not field.admits(value) else " "
         shown = _shown(field, value)
         yield f"{mark} {place(field)}  {field.bits:2}  {field.name:{width}}  {shown:24}  {field.meaning}".rstrip()
@@ -59,7 +59,7 @@ def listing(packet_format: ReadFormat, raw: bytes) -> Iterator[str]:
 
 def differences(packet_format: ReadFormat, left: bytes, right: bytes) -> list[FieldChange]:
     """The fields that differ, in the order of the table."""
-    pairs = [(field, value_of(field, left), value_of(field, right)) for field in packet_format.format.fields]
+    pairs = [(field, present_value(field, left), present_value(field, right)) for field in packet_format.format.fields]
     return [FieldChange(field, one, other) for field, one, other in pairs if one != other]
 
 
@@ -75,12 +75,12 @@ def trailing_difference(packet_format: ReadFormat, left: bytes, right: bytes) ->
 def document(packet_format: ReadFormat, raw: bytes) -> dict[str, Any]:
     """The packet as JSON holds it."""
     fault = fault_of(packet_format, raw)
-    fields = {field.name: value_of(field, raw) for field in packet_format.format.fields}
+    fields = {field.name: present_value(field, raw) for field in packet_format.format.fields}
     said = {"code": fault.code, "field": fault.field, "text": fault.text} if fault else None
     return {"format": packet_format.format.name, "bytes": len(raw), "fault": said, "fields": fields}
 
 
-def value_of(field: FormatField, raw: bytes) -> int | None:
+def present_value(field: FormatField, raw: bytes) -> int | None:
     """The field's value in any bytes; None where they end before it does."""
     size = -(-(field.start + field.bits) // 8)
     return field.read(raw[: max(size, 1)]) if len(raw) >= size else None

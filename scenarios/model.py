@@ -160,7 +160,7 @@ class KernelBuffer:
     port: str
     scalar: str | None = None
     shape: tuple[int, ...] | None = None
-    source: InputSource = InputSource("golden")
+    source: InputSource = InputSource()
     prefill: int = 0xC3
     offset: int = 0
     made_by: tuple[str, str] | None = None

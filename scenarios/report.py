@@ -199,7 +199,7 @@ def _remarks(run: ScenarioRun) -> list[str]:
 
 def _costs(outcome: Outcome) -> list[str]:
     """That ticks rest on a default cost, where a kernel of one's own gives none."""
-    stats = outcome.run.result.stats if outcome.run and outcome.run.result else None
+    stats = outcome.run.result.stats if outcome.run and outcome.run.result and not outcome.trouble else None
     bands = stats.counts.get("default_cost_bands", 0) if stats else 0
     words = "computation rests" if bands == 1 else "computations rest"
     return [f"the ticks of {bands:,} {words} on a default cost; give ticks=w.cost(...)"] if bands else []

@@ -64,11 +64,13 @@ def _kernel(job: KernelJob) -> Iterator[str]:
         yield f"    args    {', '.join(f'{name} = {value}' for name, value in job.arguments)}"
     for buffer in job.buffers:
         form = f"{buffer.scalar or ''}{list(buffer.shape) if buffer.shape else ''}"
-        source = f"pattern {buffer.source.pattern}" if buffer.source.pattern else f"from {buffer.source.written}"
+        source, said = buffer.source, [form] if form else []
+        said += [f"pattern {source.pattern}"] if source.pattern else []
+        said += [f"from {source.written}"] if source.written else []
         if buffer.made_by is not None:
-            source = " ".join(filter(None, ["output", buffer.made_by[1], "of job", buffer.made_by[0]]))
-        offset = f", {buffer.offset} bytes into a page" if buffer.offset else ""
-        yield f"    buffer  {' '.join(filter(None, [buffer.port, form]))}: {source}{offset}"
+            said.append(" ".join(filter(None, ["output", buffer.made_by[1], "of job", buffer.made_by[0]])))
+        said += [f"{buffer.offset} bytes into a page"] if buffer.offset else []
+        yield f"    buffer  {buffer.port}{': ' if said else ''}{', '.join(said)}"
     yield from _expected(job)
 
 

@@ -87,8 +87,7 @@ def _buffers(
         _judge_buffer(reader, here, said, folder, to_run)
         if reader.sound(here):
             written = said["file"]
-            pattern = None if written else said["pattern"] or "golden"
-            source = InputSource(pattern, folder / written if written else None, written)
+            source = InputSource(said["pattern"], folder / written if written else None, written)
             scalar = port_scalar(said["dtype"]) if said["dtype"] else None
             shape = None if said["shape"] is None else tuple(said["shape"])
             made_by = (said["job"], said["port"] or "") if said["job"] else None

@@ -31,6 +31,12 @@ PAGES = tuple(
         "docs/fused.md",
         "docs/add-an-operation.md",
         "docs/check.md",
+        "docs/kernels.md",
+        "docs/kernel-copy.md",
+        "docs/kernel-transpose.md",
+        "docs/kernel-planes.md",
+        "docs/kernel-reduce.md",
+        "docs/kernel-race.md",
     )
 )
 BLOCK = re.compile(r"^```(python|console|text|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

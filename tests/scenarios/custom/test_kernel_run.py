@@ -63,3 +63,21 @@ def test_both_engines_count_the_same(columns):
     assert stats is not None
     assert simulate(spec, exact_program(outline, spec)).device_ticks == ran.result.device_ticks
     assert (outline.reads, outline.writes, dict(outline.counts)) == (stats.reads, stats.writes, stats.counts)
+
+
+@tessbed.kernel(outputs=["dst"])
+def seeing(w, src, dst):
+    for box in w.own(dst):
+        seen = {"granule": w.granule_bytes, "room": w.gather_bytes, "slot": w.slot_bytes, "slots": w.slots}
+        yield w.band(src[box], dst[box], same, counts=seen)
+
+
+def test_a_worker_sees_what_plans_a_launch():
+    """The granule and the areas of the scratch that a kernel sees are those of the device."""
+    spec = DeviceSpec(workers=1, cores=1, write_granule_bytes=128, slots=3)
+    source = np.zeros(10, np.uint8)
+    stats = run_kernel(seeing, {"src": source}, spec=spec).result.stats
+    assert stats is not None
+    assert (stats.counts["granule"], stats.counts["slots"]) == (128, 3)
+    assert stats.counts["room"] + 3 * stats.counts["slot"] <= spec.usable_scratch_bytes
+    assert min(stats.counts["room"], stats.counts["slot"]) > spec.usable_scratch_bytes // 5

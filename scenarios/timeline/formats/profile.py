@@ -1,6 +1,7 @@
 """Profile: the spans of a timeline added up, for people without a viewer.
 
-By core and step, by class of tiles, by what a wait was for; and the longest bands and waits by themselves.
+By core and step, by class of tiles, by line of a kernel of one's own, by what a wait was for; and the longest bands and
+waits by themselves.
 """
 
 from collections import Counter
@@ -58,6 +59,7 @@ class Profile:
     slices: int = attrs.field(default=0, init=False)
     steps: dict[str, Counter[str]] = attrs.field(factory=dict, init=False)
     tiles: dict[str, Counter[str]] = attrs.field(factory=dict, init=False)
+    sources: dict[str, Counter[str]] = attrs.field(factory=dict, init=False)
     resources: Counter[tuple[str, str]] = attrs.field(factory=Counter, init=False)
     bands: Longest = attrs.field(init=False)
     waits: Longest = attrs.field(init=False)
@@ -110,8 +112,10 @@ class Profile:
         around = {**(lane.band.arguments if lane.band else {}), **span.arguments}
         self.steps.setdefault(lane.core, Counter())[span.name] += ticks
         self.tiles.setdefault(str(around.get("tiles", "")), Counter())[span.name] += ticks
+        if self.sources or "source" in around:
+            self.sources.setdefault(str(around.get("source", "")), Counter())[span.name] += ticks
         if span.name.startswith("wait "):
-            names = ("worker", "band", "tiles", "mostly", "transfers", "last")
+            names = ("worker", "band", "tiles", "mostly", "transfers", "last", "source")
             about = {name: around[name] for name in names if name in around}
             self.waits.offer(ticks, {"core": lane.core, "wait": span.name[5:], "begin": span.begin, **about})
 
@@ -123,6 +127,7 @@ class Profile:
             "kind": "profile",
             "cores": {core: dict(steps) for core, steps in self.steps.items()},
             "tiles": {tiles: dict(steps) for tiles, steps in self.tiles.items()},
+            "sources": {line: dict(steps) for line, steps in self.sources.items()},
             "waits": [
                 {"wait": step[5:], "resource": resource, "ticks": ticks}
                 for (step, resource), ticks in self.resources.most_common()
@@ -137,48 +142,52 @@ def lines(document: dict[str, Any]) -> Iterator[str]:
     """A profile for a person."""
     total = sum(sum(steps.values()) for steps in document["cores"].values())
     yield f"{document['name']}: where the cores' ticks went, all jobs together; model ticks"
-    for title, table in (("core", document["cores"]), ("tiles", document["tiles"])):
-        yield ""
-        yield from _by_step(title, table)
+    for title, key in (("core", "cores"), ("tiles", "tiles"), ("source", "sources")):
+        if any(document[key]):
+            yield ""
+            yield from _by_step(title, document[key])
     yield ""
     rows = [
-        (f"{w['wait']} waits for", w["resource"], f"{w['ticks']:,}", _part(w["ticks"], total))
-        for w in document["waits"]
+        (f"{wait['wait']} waits for", wait["resource"], f"{wait['ticks']:,}", _part(wait["ticks"], total))
+        for wait in document["waits"]
     ]
     yield from aligned(("wait", "resource", "ticks", "of all"), rows, numbers=(2, 3))
-    yield ""
-    yield "the longest bands"
-    bands = [
-        (b["core"], f"{b['begin']:,}", f"{b['ticks']:,}", str(b["worker"]), str(b["band"]), *_band(b))
-        for b in document["top_bands"]
-    ]
-    heads = ("core", "from tick", "ticks", "worker", "band", "tiles", "read", "drained")
-    yield from aligned(heads, bands, numbers=(1, 2, 3, 4, 6, 7))
-    yield ""
-    yield "the longest waits"
-    waits = [
-        (
-            w["core"],
-            f"{w['begin']:,}",
-            f"{w['ticks']:,}",
-            str(w.get("worker", "")),
-            str(w.get("band", "")),
-            w["wait"],
-            w["mostly"],
-        )
-        for w in document["longest_waits"]
-    ]
-    heads = ("core", "from tick", "ticks", "worker", "band", "wait", "mostly")
-    yield from aligned(heads, waits, numbers=(1, 2, 3, 4))
+    yield from _top_bands(document["top_bands"])
+    yield from _longest_waits(document["longest_waits"])
     for mark in document["findings"]:
         yield ""
-        yield f"tick {mark['tick']:,}: {mark['what']}: {mark['text']}"
+        yield f"tick {mark['tick']:,}: {mark['what']}:"
+        yield from (f"  {line}" for line in mark["text"].splitlines())
+
+
+def _top_bands(bands: list[dict[str, Any]]) -> Iterator[str]:
+    yield ""
+    yield "the longest bands"
+    heads = ("core", "from tick", "ticks", "worker", "band", "tiles", "read", "drained")
+    rows = [(*_place(band), *_band(band)) for band in bands]
+    yield from aligned(heads, rows, numbers=(1, 2, 3, 4, 6, 7))
+
+
+def _longest_waits(waits: list[dict[str, Any]]) -> Iterator[str]:
+    yield ""
+    yield "the longest waits"
+    heads = ("core", "from tick", "ticks", "worker", "band", "wait", "mostly", "source")
+    sources = any("source" in wait for wait in waits)
+    rows = [(*_place(wait), wait["wait"], wait["mostly"], str(wait.get("source", ""))) for wait in waits]
+    shown = len(heads) if sources else len(heads) - 1
+    yield from aligned(heads[:shown], [row[:shown] for row in rows], numbers=(1, 2, 3, 4))
+
+
+def _place(span: dict[str, Any]) -> tuple[str, ...]:
+    """Where a band or a wait is: its core, its first tick, its length, its worker and band."""
+    numbers = (f"{span['begin']:,}", f"{span['ticks']:,}", str(span.get("worker", "")), str(span.get("band", "")))
+    return (span["core"], *numbers)
 
 
 def _by_step(title: str, table: dict[str, dict[str, int]]) -> list[str]:
     steps = [step for step in STEPS if any(step in row for row in table.values())]
     rows = [
-        (name or "(no band)", *[_cell(row.get(step, 0), sum(row.values())) for step in steps], f"{sum(row.values()):,}")
+        (name or "(none)", *[_cell(row.get(step, 0), sum(row.values())) for step in steps], f"{sum(row.values()):,}")
         for name, row in table.items()
     ]
     return aligned((title, *steps, "ticks"), rows, numbers=range(1, len(steps) + 2))

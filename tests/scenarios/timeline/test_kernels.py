@@ -1,5 +1,6 @@
 """Timelines of kernels of one's own: their slices are their ticks, at the lines of their source."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 import tessbed
+from tessbed.cli import main
 from tessbed.runtime.errors import JobFault
+from tessbed.scenarios.timeline.formats import profile
 from tessbed.sim.errors import SpecError
 from tests.scenarios.timeline.decoded import decode_trace
 
@@ -65,3 +68,18 @@ def test_what_has_no_timeline_is_refused(engine, name, tmp_path) -> None:
     with pytest.raises(SpecError, match="timeline: got"), tessbed.Ev74(engine=engine).timeline(tmp_path / name):
         pass
     assert not [*tmp_path.iterdir()]
+
+
+def test_a_profile_of_a_kernel_is_by_its_lines(capsys) -> None:
+    """The ticks of each line sum to those of the cores; there is no table of tiles, which a kernel has not."""
+    with pytest.raises(SystemExit) as ended:
+        main(["profile", f"{EXAMPLES / 'copy.py'}:copy", "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert ended.value.code == 0
+    lines = document["sources"]
+    assert {line for line in lines if line} == {"copy.py:9"}
+    total = sum(sum(steps.values()) for steps in document["cores"].values())
+    assert sum(sum(steps.values()) for steps in lines.values()) == total
+    text = "\n".join(profile.lines(document))
+    assert "copy.py:9" in text
+    assert not any(line.startswith("tiles") for line in text.splitlines())

@@ -49,11 +49,16 @@ def attribute_ticks(measured: MeasuredJob) -> Attribution:
     """
     planned_alike(measured)
     stats = measured.stats
-    last = max(stats.workers, key=lambda worker: (worker.finish_ticks, worker.worker)).worker
-    found = attribute_core(measured, last % measured.spec.cores)
+    found = attribute_core(measured, last_core(measured))
     if sum(found.values()) != stats.device_ticks:
         raise ArithmeticError(f"the account of {measured.job.name} sums to {sum(found.values())}")
     return found
+
+
+def last_core(measured: MeasuredJob) -> int:
+    """The core that ends last, whose timeline is the makespan."""
+    last = max(measured.stats.workers, key=lambda worker: (worker.finish_ticks, worker.worker)).worker
+    return last % measured.spec.cores
 
 
 def attribute_core(measured: MeasuredJob, core: int) -> Attribution:

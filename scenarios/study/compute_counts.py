@@ -1,0 +1,110 @@
+"""Compute counts: what stands behind the compute ticks of a core: bands, runs, vectors, scalars and clears.
+
+The cost of a band is a sum of products, a count times a parameter of `DeviceSpec.compute`. The count of a parameter is
+therefore what the same launch costs on a device where that parameter is 1 and every other is 0. Bands do not depend on
+these parameters, so they are the same bands.
+Source: docs/simulation.md, "Compute".
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from tessbed.firmware_models.band_cache import BandTemplates
+from tessbed.firmware_models.kernel_handles import WORK_ITEMS
+from tessbed.scenarios.study.kernel_work import KernelWork
+from tessbed.scenarios.study.measurement import MeasuredJob, planned_alike
+from tessbed.scenarios.timeline.tile_class import tile_class
+from tessbed.sim.spec.device_spec import ComputeSpec, DeviceSpec, VectorTicks
+
+VECTORS = "vector_ticks."
+GIVEN = "ticks given by the kernel"
+UNITS = {"band_ticks": "bands", "run_ticks": "runs", "scalar_ticks": "scalars", "clear_ticks": "clears", GIVEN: "bands"}
+
+
+@attrs.frozen
+class ComputePart:
+    """A part of the compute ticks of a class of tiles: so many `units`, each at `unit_ticks` of a parameter.
+
+    For a kernel of one's own the ticks of a band are its own affair: `unit_ticks` is None.
+    """
+
+    tiles: str
+    parameter: str
+    count: int
+    unit_ticks: int | None
+    ticks: int
+
+    @property
+    def unit(self) -> str:
+        """What is counted."""
+        return UNITS.get(self.parameter, "vectors")
+
+
+def compute_parts(measured: MeasuredJob, core: int) -> list[ComputePart]:
+    """The parts of a core's compute ticks, the largest first; they sum to the ticks of its workers' computation.
+
+    Raises ScenarioError for a kernel at level body.
+    """
+    planned_alike(measured)
+    workers = range(core, measured.workers, measured.spec.cores)
+    if isinstance(measured.asked, KernelWork):
+        parts = _given(measured, measured.asked, workers)
+    else:
+        parts = _counted(measured, workers)
+    return sorted((part for part in parts if part.count), key=lambda part: (-part.ticks, part.tiles, part.parameter))
+
+
+def _given(measured: MeasuredJob, asked: KernelWork, workers: range) -> list[ComputePart]:
+    bands, ticks = Counter[str](), Counter[str]()
+    for worker in workers:
+        for band in asked.bands(measured.spec, measured.workers, worker):
+            tiles = str(band.planned.line or "")
+            bands[tiles] += 1
+            ticks[tiles] += band.ticks
+    return [ComputePart(tiles, GIVEN, count, None, ticks[tiles]) for tiles, count in bands.items()]
+
+
+def _counted(measured: MeasuredJob, workers: range) -> list[ComputePart]:
+    prices = parameters(measured.spec)
+    totals: Counter[tuple[str, str]] = Counter()
+    for tiles, counts in _bands(measured, tuple(prices), workers):
+        for parameter, count in zip(prices, counts, strict=True):
+            totals[tiles, parameter] += count
+    return [ComputePart(t, name, count, prices[name], count * prices[name]) for (t, name), count in totals.items()]
+
+
+def _bands(measured: MeasuredJob, names: tuple[str, ...], workers: range) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The class of tiles of each band, and its count for each of these parameters."""
+    geometry: Any = measured.asked
+    specs = [measured.spec, *(_priced(measured.spec, name) for name in names)]
+    launches = [WORK_ITEMS[geometry.packs](geometry, spec, measured.workers) for spec in specs]
+    templates = [BandTemplates() for _ in specs]
+    known: dict[Any, list[tuple[int, ...]]] = {}
+    for worker in workers:
+        for item, *alike in zip(*(launch(worker) for launch in launches), strict=True):
+            if item.key not in known:
+                bands = [made.of(one) for made, one in zip(templates[1:], alike, strict=True)]
+                known[item.key] = [tuple(t.band.ticks for t in same) for same in zip(*bands, strict=True)]
+            for template, counts in zip(templates[0].of(item), known[item.key], strict=True):
+                band = template.at(item.input, item.output)
+                yield tile_class(geometry, band.reads, band.chain), counts
+
+
+def parameters(spec: DeviceSpec) -> dict[str, int]:
+    """The parameters of a band's cost, by their names in `compute`, with the ticks of each."""
+    compute = spec.compute
+    vectors = {f"{VECTORS}{name}": ticks for name, ticks in attrs.asdict(compute.vector_ticks).items()}
+    names = ("band_ticks", "run_ticks", "scalar_ticks", "clear_ticks")
+    return {name: getattr(compute, name) for name in names} | vectors
+
+
+def _priced(spec: DeviceSpec, parameter: str) -> DeviceSpec:
+    """The device on which that parameter is 1, and every other tick of computation 0."""
+    ticks = {name: int(name == parameter) for name in parameters(spec)}
+    vectors = {name.removeprefix(VECTORS): one for name, one in ticks.items() if name.startswith(VECTORS)}
+    own = {name: one for name, one in ticks.items() if not name.startswith(VECTORS)}
+    compute = ComputeSpec(vector_bytes=spec.compute.vector_bytes, vector_ticks=VectorTicks(**vectors), **own)
+    return attrs.evolve(spec, compute=compute)

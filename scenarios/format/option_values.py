@@ -4,6 +4,8 @@ ENGINES = ("simpy", "exact", "verify")
 """See `engines`."""
 LOAD_ENGINES = ("exact", "verify")
 """How a load is run; see `study.load.event_run`."""
+LOADGEN_SCENARIOS = ("single-stream", "multi-stream", "server", "offline")
+"""The scenarios of MLPerf's LoadGen; see `study.load.loadgen`."""
 TIMELINE_SUFFIXES = {".pftrace": "pftrace", ".perfetto-trace": "pftrace", ".vcd": "vcd", ".jsonl": "jsonl"}
 """The format of a timeline by the suffix of its file; see `timeline.recording`."""
 SAMPLERS = ("tpe", "genetic", "random", "grid")

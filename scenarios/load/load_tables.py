@@ -65,6 +65,8 @@ def _fits(program: LoadProgram) -> bool:
         frames = arrivals.count if arrivals.kind == "at_once" else len(arrivals.ticks) or stream.frames
         if frames >= NO_LIMIT and arrivals.between is not None:
             frames = LONGEST_DRAW * (1 + program.horizon_ticks // max(1, int(arrivals.between.mean)))
+        if frames >= NO_LIMIT and arrivals.kind == "closed" and stream.least_ticks:
+            frames = arrivals.count * (1 + program.horizon_ticks // stream.least_ticks)
         total += arrivals.first + max(arrivals.ticks, default=0) + frames * (gap + services)
         cvs = [stage.ticks.cv for stage in stream.stages] + [arrivals.between.cv if arrivals.between else 1.0]
         if max(cvs) > MOST_CV:

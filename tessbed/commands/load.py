@@ -5,7 +5,7 @@ import click
 from tessbed.commands.exits import FAILED, OK
 from tessbed.commands.options import json_option, new_command, print_result, scenario_arguments
 from tessbed.commands.types import OneOf
-from tessbed.scenarios.format.option_values import LOAD_ENGINES
+from tessbed.scenarios.format.option_values import LOAD_ENGINES, LOADGEN_SCENARIOS
 
 HELP = """Run the streams of SCENARIO through its jobs and servers, and report latencies, drops, and who is busy.
 
@@ -26,17 +26,49 @@ Exit code: 0 ok, 1 the engines disagree or a byte is wrong, 2 invalid input."""
     show_default=True,
     help="The recurrence alone, or beside it the first frames by events with every byte.",
 )
+@click.option(
+    "--find",
+    "conditions",
+    multiple=True,
+    metavar="CONDITION",
+    help='Find the highest rate at which this holds of every stream, such as "p99 <= 5_000_000" or "missed <= 1%".'
+    " Can be repeated.",
+)
+@click.option(
+    "--loadgen",
+    type=OneOf(LOADGEN_SCENARIOS),
+    help="Send frames as a scenario of MLPerf's LoadGen does, instead of as the streams say.",
+)
 @json_option
-def command(file: str, settings: tuple[str, ...], seed: int | None, engine: str, as_json: bool) -> int:
+def command(
+    file: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    engine: str,
+    conditions: tuple[str, ...],
+    loadgen: str | None,
+    as_json: bool,
+) -> int:
     """The report on stdout; returns the exit code."""
     from tessbed.scenarios.library import load
     from tessbed.scenarios.load.simulation import simulate_load
     from tessbed.scenarios.study.load import report
     from tessbed.scenarios.study.load.compilation import compile_load
+    from tessbed.scenarios.study.load.loadgen import as_loadgen, loadgen_metrics
+    from tessbed.scenarios.study.load.rate_search import find_rate, parse_condition
 
+    wanted = [parse_condition(text) for text in conditions]
     scenario = load(file, settings, seed)
-    program = compile_load(scenario)
+    program, clock_mhz = compile_load(scenario), scenario.device.clock_mhz
+    if loadgen is not None:
+        program = as_loadgen(program, loadgen, clock_mhz)
     reported = report.document(scenario, simulate_load(program))
+    if loadgen is not None:
+        reported["loadgen"] = {"scenario": loadgen, "metrics": loadgen_metrics(reported, loadgen)}
+    if loadgen == "server" and not wanted:
+        wanted = [parse_condition(f"p99 <= {min(stream.deadline_ticks or 0 for stream in program.streams)}")]
+    if wanted:
+        reported["find"] = find_rate(program, wanted, clock_mhz, simulate_load)
     if engine == "verify":
         from tessbed.scenarios.study.load.event_run import verification
 

@@ -14,6 +14,7 @@ from tessbed.scenarios.load.simulation import (
 )
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.study.load.rate_search import found_rate_lines
 
 SCHEMA_VERSION = 1
 TOO_FEW = "too few"
@@ -63,11 +64,18 @@ def _stream(run: LoadRun, number: int, clock_hz: int) -> dict[str, Any]:
 
 
 def _throughput(run: LoadRun, number: int, clock_hz: int) -> float | None:
-    """Frames a second between the first end behind the warm-up and the last; None for fewer than two."""
+    """Frames a second between the first end behind the warm-up and the last; None for fewer than two.
+
+    Of frames that come at once, all from there to the last end.
+    """
     frames = ticks = 0
+    batch = run.program.streams[number].arrivals.kind == "at_once"
     for tally in run.tallies:
         stream = tally.streams[number]
-        if stream.measured > 1:
+        if batch:
+            frames += stream.completed
+            ticks += stream.last_end - stream.first_arrival
+        elif stream.measured > 1:
             frames += stream.measured - 1
             ticks += stream.last_end - stream.first_end
     return round(frames * clock_hz / ticks, 6) if ticks else None
@@ -175,6 +183,11 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
     yield f"ticks: model ticks at {reported['clock_mhz']} MHz, not calibrated on silicon"
     yield f"latency: from the scheduled arrival{warmup}"
     yield f"audit: {reported['audit']['frames']:,} frames conserved; Little's law and busy times hold to the tick"
+    for metric in reported.get("loadgen", {}).get("metrics", ()):
+        value = TOO_FEW if metric["value"] is None else f"{metric['value']:,.2f}".removesuffix(".00")
+        yield f"loadgen {reported['loadgen']['scenario']}: {metric['stream']}: {metric['metric']}: {value}"
+    if "find" in reported:
+        yield from found_rate_lines(reported["find"])
     if "verification" in reported:
         yield _verification_line(reported["verification"])
     yield ""

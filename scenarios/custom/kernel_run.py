@@ -13,10 +13,12 @@ from tessbed.kernels.custom.declaration import Kernel
 from tessbed.kernels.custom.kernel_plan import Form, KernelPlan, PortLayout, plan_kernel
 from tessbed.kernels.custom.scalar_types import SCALARS, scalar_of
 from tessbed.kernels.errors import ContractError
+from tessbed.runtime.errors import JobFault
 from tessbed.runtime.jobs.job import Job, JobResult
 from tessbed.runtime.memory.buffers import Buffer, View
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios.custom.reference import KernelMismatch, expected_outputs, first_mismatch
+from tessbed.sim.checkers.kernel_report import KernelReport
 from tessbed.sim.device.device import Device
 from tessbed.sim.spec.device_spec import DeviceSpec
 
@@ -36,6 +38,20 @@ class KernelRun:
     job: Job
     judged: bool
     mismatch: KernelMismatch | None
+
+
+class KernelFault(JobFault):
+    """A kernel that failed on the device: its exception, or a hazard; the text has the source lines.
+
+    `report` has each error and finding as values.
+    """
+
+    def __init__(self, fault: JobFault, report: KernelReport) -> None:
+        super().__init__(fault.job, fault.status, fault.field, fault.detail)
+        self.report = report
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.job} ends in {self.status}", *self.report.lines()])
 
 
 def plan_for_arrays(
@@ -107,13 +123,22 @@ def run_on(
                 views[port.name].host[:] = np.ascontiguousarray(given).reshape(-1).view(np.uint8)
         sources, targets = ([views[port.name] for port in ports] for ports in (plan.inputs, plan.outputs))
         job = runtime.submit(plan, sources, targets, workers=workers, name=name or plan.name)
-        result = runtime.wait(job)
+        try:
+            result = runtime.wait(job)
+        except JobFault as error:
+            raise _explained(error, job) from None
         made = {port.name: array_of(port, views[port.name].host).copy() for port in plan.outputs}
     for port, array in (outputs or {}).items():
         array[...] = made[port].view(array.dtype)
     expected = expected_outputs(plan, [inputs[port.name] for port in plan.inputs])
     mismatch = None if expected is None else first_mismatch(plan, list(made.values()), expected)
     return KernelRun(plan, made, result, job, expected is not None, mismatch)
+
+
+def _explained(error: JobFault, job: Job) -> JobFault:
+    """The error with what the device found out about the kernel, where it did."""
+    report = job.stats.kernel if job.stats else None
+    return KernelFault(error, report) if report and (report.errors or report.findings) else error
 
 
 def _storage(runtime: Runtime, port: PortLayout, stack: ExitStack, offset: int) -> View:

@@ -1,6 +1,7 @@
 """Device session: one simulated device and its runtime over many calls, each a job from input bytes to a report."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -20,11 +21,12 @@ from tessbed.scenarios.custom.kernel_run import KernelRun, plan_for_arrays, run_
 from tessbed.scenarios.engine_compare import engine_difference
 from tessbed.scenarios.exact_device import ExactDevice
 from tessbed.scenarios.judgement import judge_output
-from tessbed.scenarios.model import Geometry, InputSource, ScenarioJob
+from tessbed.scenarios.model import AnyJob, Geometry, InputSource, KernelJob, ScenarioJob
 from tessbed.scenarios.outcome import NO_OUTPUT, Outcome
 from tessbed.scenarios.timeline.timeline import Timeline
 from tessbed.sim.errors import HazardError, SpecError
 from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.stats import JobStats
 
 PREFILL = 0xC3
 """What an output holds before the job, so that the oracle sees what a gap holds afterwards."""
@@ -98,7 +100,7 @@ class DeviceSession:
             return None, self._report(job, self._timed(job))
         output, outcome = self._moved(job, fill)
         if self.engine == "verify":
-            self._compare(job, outcome)
+            self._compare(job, outcome.run.result.stats if outcome.run and outcome.run.result else None)
         return output, self._report(job, outcome)
 
     def run_kernel(
@@ -107,15 +109,28 @@ class DeviceSession:
         inputs: Mapping[str, np.ndarray],
         outputs: dict[str, np.ndarray],
         arguments: dict[str, Any],
-    ) -> tuple[KernelRun, JobReport]:
+    ) -> tuple[KernelRun | None, JobReport]:
         """Run a kernel of one's own; `outputs` are filled. Raises SpecError for an engine that can not."""
-        if self.engine != "simpy":
-            raise SpecError([(("engine",), f"got '{self.engine}', wanted 'simpy' for a kernel of one's own")])
+        if self.engine != "simpy" and kernel.level == "body":
+            text = (
+                f"got '{self.engine}', wanted 'simpy': {kernel.name} is at level body, whose waits only events perform"
+            )
+            raise SpecError([(("engine",), text)])
         plan = plan_for_arrays(kernel, {**inputs, **outputs}, arguments)
+        self.jobs += 1
+        job = KernelJob(self.jobs, kernel.name, kernel.name, Path(), plan=plan)
+        if self.engine == "exact":
+            return None, self._report(job, self._timed(job))
         runtime, self._runtime = self._live(), None
         runtime.devices[0].firmware.custom.hold(kernel)  # pyright: ignore[reportAttributeAccessIssue]
-        done = run_on(runtime, plan, inputs, outputs)
+        try:
+            done = run_on(runtime, plan, inputs, outputs)
+        except JobFault:
+            self._runtime = runtime
+            raise
         self._runtime = runtime
+        if self.engine == "verify":
+            self._compare(job, done.result.stats)
         return done, kernel_report(done, self.engine)
 
     def _live(self) -> Runtime:
@@ -137,8 +152,8 @@ class DeviceSession:
             self._timeline.leave(self._followed)
         self._timeline = self._followed = None
 
-    def _report(self, job: ScenarioJob, outcome: Outcome) -> JobReport:
-        return job_report(job.name, job.geometry.op.name, outcome, self.engine, judged=self.check)
+    def _report(self, job: AnyJob, outcome: Outcome) -> JobReport:
+        return job_report(job.name, job.what, outcome, self.engine, judged=self.check)
 
     def _moved(self, job: ScenarioJob, fill: Fill) -> tuple[Bytes, Outcome]:
         """The job with its bytes, on the event engine."""
@@ -160,20 +175,22 @@ class DeviceSession:
         self._runtime = runtime
         return output, outcome
 
-    def _timed(self, job: ScenarioJob) -> Outcome:
+    def _timed(self, job: AnyJob) -> Outcome:
         """The job's ticks, and no byte, on the exact engine."""
         if self._exact is None:
             self._exact = ExactDevice(self.spec, self.trace or self.engine == "verify")
         result = self._exact.run(job)
         return attrs.evolve(_unjudged(job, BackendRun(NO_OUTPUT, result.device_ticks, result=result)), timing_only=True)
 
-    def _compare(self, job: ScenarioJob, outcome: Outcome) -> None:
+    def _compare(self, job: AnyJob, events: JobStats | None) -> None:
         """Raise HazardError where the engines differ on a job that both ran."""
-        runs = [found.run.result.stats for found in (outcome, self._timed(job)) if found.run and found.run.result]
-        events, exact = (*runs, None, None)[:2]
+        timed = self._timed(job).run
+        exact = timed.result.stats if timed and timed.result else None
         if events and exact and (difference := engine_difference(events, exact)):
             raise HazardError(difference)
 
 
-def _unjudged(job: ScenarioJob, done: BackendRun) -> Outcome:
-    return Outcome("ev74", None, job.plan.output.required_bytes, None, None, attrs.evolve(done, output=NO_OUTPUT))
+def _unjudged(job: AnyJob, done: BackendRun) -> Outcome:
+    ports = job.planned.outputs if isinstance(job, KernelJob) else (job.plan.output,)
+    size = sum(port.required_bytes for port in ports)
+    return Outcome("ev74", None, size, None, None, attrs.evolve(done, output=NO_OUTPUT))

@@ -269,8 +269,9 @@ class Ev74:
         output ports, or a table by their names; without it each output has the shape that the kernel declares. Returns
         (outputs, report): an array for one output, else a tuple or a table as `out` is, a table without it.
 
-        Raises ContractError where arrays and arguments do not fit the kernel, JobFault where it failed on the device;
-        then the device goes on. Event engine only.
+        Raises ContractError where arrays and arguments do not fit the kernel, and JobFault where it failed on the
+        device, with its exception or hazard and the source lines; then the device goes on. A kernel at level "body"
+        runs on the event engine alone.
 
         >>> import numpy as np, tessbed
         >>> @tessbed.kernel(outputs=["dst"], api=1)
@@ -287,7 +288,7 @@ class Ev74:
         asked = kernel_of(kernel)
         outputs = output_arrays(asked, out)
         done, job = self._session.run_kernel(asked, input_arrays(asked, inputs), outputs, argument_values(arguments))
-        return shaped_like({**done.outputs, **outputs}, done.plan.outputs, out), job
+        return None if done is None else shaped_like({**done.outputs, **outputs}, done.plan.outputs, out), job
 
     def pack(
         self,

@@ -54,6 +54,12 @@ def wrong_reference(src: np.ndarray) -> np.ndarray:
     return src
 
 
+@tessbed.kernel(outputs=["dst"], level="body", api=1)
+def walk(w: Any, src: Any, dst: Any) -> Any:
+    """A copy that does its waits itself, row by row."""
+    yield from w.wait_drains()
+
+
 @tessbed.kernel(outputs=["dst"], api=1)
 def failing(w: Any, src: Any, dst: Any) -> Any:
     """Fails on the device."""
@@ -108,10 +114,24 @@ def test_a_kernel_of_a_file(tmp_path: Path) -> None:
 def test_the_device_goes_on_after_a_failure() -> None:
     """A kernel that fails ends its own job; the next one runs on the same device."""
     ev74 = tessbed.Ev74()
-    with pytest.raises((JobFault, IndexError)):
+    with pytest.raises(JobFault) as caught:
         ev74.run(failing, A, out=np.empty_like(A))
+    assert "IndexError" in str(caught.value)
+    assert "test_kernels.py" in str(caught.value)
     out, _ = ev74.run(copy, A, out=np.empty_like(A))
     assert np.array_equal(out, A)
+
+
+def test_engines() -> None:
+    """The exact engine has the ticks of the event engine and moves no byte; "verify" compares both."""
+    reports = {
+        engine: tessbed.Ev74(engine=engine, workers=3).run(halves, A, A, out=(np.empty_like(A), np.empty_like(A)))
+        for engine in ("simpy", "exact", "verify")
+    }
+    assert reports["exact"][0] is None
+    assert reports["exact"][1].verified is None
+    assert len({(job.device_ticks, job.job_ticks) for _, job in reports.values()}) == 1
+    assert reports["verify"][1].verified
 
 
 MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
@@ -130,7 +150,10 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         "out: got the text 'lo', wanted names of outputs: low, high; did you mean low?",
     ),
     "an argument": (lambda: tessbed.Ev74().run(halves, A, A, bais=3), "bais"),
-    "exact": (lambda: tessbed.Ev74(engine="exact").run(copy, A), "engine: got 'exact', wanted 'simpy' for a kernel"),
+    "a body": (
+        lambda: tessbed.Ev74(engine="exact").run(walk, A),
+        "engine: got 'exact', wanted 'simpy': walk is at level",
+    ),
     "read-only": (
         lambda: tessbed.Ev74().run(copy, A, out=b"123"),
         "out dst: got a bytes, .*wanted an array that",

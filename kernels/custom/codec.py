@@ -123,6 +123,14 @@ def decode_call(raw: bytes) -> KernelCall:
     )
 
 
+def check_call(raw: bytes) -> KernelCall:
+    """The call of a valid packet, unbound or bound. Raises PacketFault as decode_call and check_call_bound do."""
+    call = decode_call(raw)
+    if any(port.address for port in call.ports):
+        check_call_bound(call)
+    return call
+
+
 def check_call_bound(call: KernelCall) -> None:
     """Refuse a call of which an address is zero or unfit, or an output meets another port. Raises PacketFault."""
     for index, port in enumerate(call.ports):

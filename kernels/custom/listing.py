@@ -7,7 +7,7 @@ they are zero, as they must be.
 import struct
 from collections.abc import Iterator
 
-from tessbed.kernels.custom.codec import check_call_bound, decode_call, read_custom
+from tessbed.kernels.custom.codec import check_call, read_custom
 from tessbed.kernels.custom.fields import ACCESS, BY_NAME, FIELDS, KINDS, LEVELS, PACKET_BYTES, SECTIONS, CustomField
 from tessbed.kernels.custom.scalar_types import BY_CODE
 from tessbed.kernels.ev74.codec import PacketFault
@@ -20,9 +20,7 @@ def list_custom(raw: bytes) -> str:
     """The annotated listing of a packet, ending in a newline. Never raises: a fault is part of the text."""
     fault = None
     try:
-        call = decode_call(raw)
-        if any(port.address for port in call.ports):
-            check_call_bound(call)
+        call = check_call(raw)
     except PacketFault as found:
         fault, head = found, [f"custom packet of {len(raw)} bytes, refused", f"fault: {found}"]
     else:

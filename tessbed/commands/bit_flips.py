@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import attrs
 import click
 
 from tessbed.commands.exits import FAILED, OK
@@ -27,7 +28,7 @@ SCHEMA_VERSION = 1
 
 def take(scenario: Scenario, *, as_json: bool, quiet: bool) -> int:
     """Flips every bit of the scenario's packets; the result on stdout. Returns the exit code."""
-    device_jobs(scenario)
+    device_jobs(attrs.evolve(scenario, jobs=scenario.operations))
     try:
         found = _count(scenario, quiet=quiet or as_json)
     except BitFlipError as error:

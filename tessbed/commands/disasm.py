@@ -44,12 +44,18 @@ def _print(contents: list[tuple[str, bytes]], *, titled: bool) -> None:
 
 
 def _document(name: str, raw: bytes) -> dict[str, object]:
-    from tessbed.kernels.ev74.codec import read
+    from tessbed.kernels.custom.codec import is_custom
+    from tessbed.kernels.custom.fields import FIELDS as CUSTOM_FIELDS
     from tessbed.kernels.ev74.fields import FIELDS
 
+    fields = CUSTOM_FIELDS if is_custom(raw) else FIELDS
     return {
         "packet": name,
         "bytes": len(raw),
         "fault": fault(raw),
-        "fields": {field.name: read(raw, field) for field in FIELDS if len(raw) >= field.end},
+        "fields": {
+            field.name: int.from_bytes(raw[field.offset : field.end], "little")
+            for field in fields
+            if len(raw) >= field.end
+        },
     }

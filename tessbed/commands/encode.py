@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from tessbed.commands.options import json_option, new_command, print_result, scenario_arguments
-from tessbed.commands.packet_files import device_jobs, file_stem, job_packet, read_packet
+from tessbed.commands.packet_files import device_jobs, fault, file_stem, is_bound, job_packet, read_packet
 from tessbed.commands.types import Folder
 
 if TYPE_CHECKING:
-    from tessbed.scenarios.model import ScenarioJob
+    from tessbed.scenarios.model import AnyJob
 
 HELP = """Write one relocatable packet (.bin) for each EV74 job of SCENARIO, and its disassembly (.txt).
 
@@ -35,7 +35,7 @@ def command(file: str, settings: tuple[str, ...], seed: int | None, output: Path
     from tessbed.scenarios.library import load
 
     jobs = device_jobs(load(file, settings, seed, to_run=False))
-    packets = {output / f"{file_stem(job)}.bin": (job, job_packet(job).raw) for job in jobs}
+    packets = {output / f"{file_stem(job)}.bin": (job, job_packet(job)) for job in jobs}
     _write(output, {path: raw for path, (_, raw) in packets.items()})
     written = [_entry(path, job, raw) for path, (job, raw) in packets.items()]
     print_result(written, lambda: [entry["packet"] for entry in written], as_json=as_json)
@@ -76,20 +76,13 @@ def _content(path: Path) -> bytes | None:
 
 
 def _unbound(raw: bytes) -> bool:
-    from tessbed.kernels.ev74.codec import PacketFault
-    from tessbed.kernels.ev74.rules import check_packet
-
-    try:
-        values = check_packet(raw)
-    except PacketFault:
-        return False
-    return not values["input_address"] and not values["output_address"]
+    return fault(raw) is None and not is_bound(raw)
 
 
 def _other(path: Path, text: str) -> FileExistsError:
     return FileExistsError(errno.EEXIST, f"File exists and {text}: name another folder, or remove it", str(path))
 
 
-def _entry(path: Path, job: "ScenarioJob", raw: bytes) -> dict[str, str | int]:
+def _entry(path: Path, job: "AnyJob", raw: bytes) -> dict[str, str | int]:
     listing, digest = path.with_suffix(".txt"), hashlib.sha256(raw).hexdigest()
     return {"job": job.name, "packet": str(path), "disassembly": str(listing), "bytes": len(raw), "sha256": digest}

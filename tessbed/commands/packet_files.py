@@ -12,8 +12,7 @@ from tessbed.commands.streams import STDIN
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 
 if TYPE_CHECKING:
-    from tessbed.kernels.ev74.codec import Packet
-    from tessbed.scenarios.model import Scenario, ScenarioJob
+    from tessbed.scenarios.model import AnyJob, Scenario
 
 MAX_FILE_BYTES = 1 << 20
 
@@ -66,33 +65,54 @@ def _read_once(stream: TextIO) -> bytes:
 
 def fault(raw: bytes) -> dict[str, str] | None:
     """What is wrong with the packet, as JSON holds it; None where it is valid."""
+    from tessbed.kernels.custom.codec import check_call, is_custom
     from tessbed.kernels.ev74.codec import PacketFault
     from tessbed.kernels.ev74.rules import check_packet
 
     try:
-        check_packet(raw)
+        check_call(raw) if is_custom(raw) else check_packet(raw)
     except PacketFault as found:
         return {"code": found.code, "field": found.field, "text": found.text}
     return None
 
 
-def device_jobs(scenario: "Scenario") -> "list[ScenarioJob]":
-    """The jobs that have a packet: on EV74, and not empty. Raises ClickException where there is none."""
-    jobs = [job for job in scenario.operations if "ev74" in job.backends and not job.plan.empty]
+def is_bound(raw: bytes) -> bool:
+    """Whether the addresses of a packet are filled in; False for what is none."""
+    from tessbed.kernels.custom.codec import decode_call, is_custom
+    from tessbed.kernels.ev74.codec import Packet, PacketFault
+
+    if not is_custom(raw):
+        return Packet(raw).bound
+    try:
+        return all(port.address for port in decode_call(raw).ports)
+    except PacketFault:
+        return False
+
+
+def device_jobs(scenario: "Scenario") -> "list[AnyJob]":
+    """The jobs that have a packet: on EV74, and not empty; kernels of one's own are loaded.
+
+    Raises ClickException where there is none, ScenarioError for a kernel that can not be loaded.
+    """
+    from tessbed.scenarios.custom.preparation import prepared
+
+    jobs = [job for job in prepared(scenario).jobs if "ev74" in job.backends and not job.empty]
     if not jobs:
         raise click.ClickException(f"{scenario.name!r} has no packet: no job runs on ev74 and moves a byte")
     return jobs
 
 
-def file_stem(job: "ScenarioJob") -> str:
+def file_stem(job: "AnyJob") -> str:
     """The job's number and its name, as far as it fits into a file name."""
     from tessbed.scenarios.run_folder import file_name
 
     return file_name(job)
 
 
-def job_packet(job: "ScenarioJob") -> "Packet":
+def job_packet(job: "AnyJob") -> bytes:
     """The job's relocatable packet."""
+    from tessbed.kernels.custom.encode import encode_kernel
     from tessbed.kernels.ev74.encode import encode_plan
+    from tessbed.scenarios.model import KernelJob
 
-    return encode_plan(job.plan)
+    return encode_kernel(job.planned).raw if isinstance(job, KernelJob) else encode_plan(job.plan).raw

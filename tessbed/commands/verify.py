@@ -12,7 +12,7 @@ from tessbed.commands.custom_packets import format_option
 from tessbed.commands.diagnostics import PartlyInvalid
 from tessbed.commands.exits import FAILED, OK
 from tessbed.commands.options import MAX_SEED, json_option, new_command, quiet_option, settings_option
-from tessbed.commands.packet_files import STDIN, device_jobs, fault, job_packet, read_packet
+from tessbed.commands.packet_files import STDIN, device_jobs, fault, is_bound, job_packet, read_packet
 from tessbed.commands.streams import echo, echo_json
 from tessbed.commands.types import SCENARIO, Number
 from tessbed.scenarios.format.diagnostics import Problem, ScenarioError
@@ -98,13 +98,11 @@ class Verdict:
 
 def _judged(targets: Iterable[str], settings: Sequence[str], seed: int | None) -> tuple[list[Verdict], list[Problem]]:
     """The verdicts on all that can be read, and what is wrong with the rest."""
-    from tessbed.kernels.ev74.codec import Packet
-
     verdicts, problems = [], []
     for target in targets:
         try:
             for name, raw in _packets(target, settings, seed):
-                verdicts.append(Verdict(name, Packet(raw).bound, fault(raw)))
+                verdicts.append(Verdict(name, is_bound(raw), fault(raw)))
         except ScenarioError as error:
             problems += error.problems
     return verdicts, problems
@@ -120,6 +118,6 @@ def _packets(target: str, settings: Sequence[str], seed: int | None) -> list[tup
     if _is_packet(target):
         return [(target, read_packet(target))]
     return [
-        (f"{target}, job {job.name!r}", job_packet(job).raw)
+        (f"{target}, job {job.name!r}", job_packet(job))
         for job in device_jobs(load(target, settings, seed, to_run=False))
     ]

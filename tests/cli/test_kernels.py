@@ -171,6 +171,20 @@ def test_a_body_has_one_digest_in_every_process():
     assert json.loads(runs[0])["jobs"][0]["results"]["ev74"]["timing"]["digests"]
 
 
+def test_packets_are_encoded_verified_and_listed(tessbed):
+    """A kernel's packet is written, is valid, and is listed field by field, as text and as JSON."""
+    assert tessbed("encode", "copy.py:copy", "--arg", "rows=3", "-o", "packets").code == 0
+    assert tessbed("verify", "packets/00-copy.bin", "copy.py:copy").out.count("valid, unbound") == 2
+    assert "argument0_value" in tessbed("disasm", "packets/00-copy.bin").out
+    [listed] = json.loads(tessbed("disasm", "packets/00-copy.bin", "--json").out)
+    assert (listed["fault"], listed["fields"]["argument0_value"]) == (None, 3)
+    raw = bytearray(Path("packets/00-copy.bin").read_bytes())
+    raw[18] = 9
+    Path("wrong.bin").write_bytes(bytes(raw))
+    said = tessbed("verify", "wrong.bin")
+    assert (said.code, "refused: crc32" in said.out) == (1, True)
+
+
 STUDIES = {
     "explain": "copy.py",
     "bound": "memory port",

@@ -9,11 +9,12 @@ drain to the completion record.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import attrs
 
 from tessbed.firmware_models.geometry import PacketGeometry
+from tessbed.scenarios.timeline.band_spans import BandSpans, CoreStep, Filled, WorkerSpans, anchor_of, cut
 from tessbed.scenarios.timeline.family import Family
 from tessbed.scenarios.timeline.flows import Flows
 from tessbed.scenarios.timeline.spans import (
@@ -38,62 +39,6 @@ TILES = argument_fields("tiles:text", "tile", "last_tile")
 WAIT = argument_fields("transfers", "last", "mostly:text")
 IN_SLOT = argument_fields("worker", "band")
 END = argument_fields("worker", "tiles:text")
-
-
-class CoreStep(NamedTuple):
-    """What a worker does for some ticks."""
-
-    name: str
-    begin: int
-    end: int
-    fields: Fields = NOTHING
-    values: tuple[Value, ...] = ()
-    parts: tuple[tuple[str, int, int], ...] = ()
-
-
-class BandSpans(NamedTuple):
-    """A band that is over, or was stopped: its steps, its arguments, and the flows through it."""
-
-    steps: list[CoreStep]
-    begin: int
-    end: int
-    fields: Fields
-    values: tuple[Value, ...]
-    gathers: tuple[int, ...]
-    flow: int
-
-
-class Filled(NamedTuple):
-    """A slot from the computation that fills it to the end of its drain."""
-
-    slot: int
-    band: int
-    begin: int
-    arrival: int
-    flow: int
-
-
-@attrs.define(eq=False)
-class WorkerSpans:
-    """One worker under way.
-
-    `recent` are its transfers that have landed since its last wait, by sequence; `gathers` has the tick and the flow of
-    each read that has landed and that no band has used.
-    """
-
-    number: int
-    core: int
-    start: int
-    bands: int = 0
-    tiles: str = ""
-    notes: tuple[Fields, tuple[Value, ...]] = (NOTHING, ())
-    steps: list[CoreStep] = attrs.Factory(list)
-    ready: list[BandSpans] = attrs.Factory(list)
-    reads: list[Descriptor] = attrs.Factory(list)
-    gathers: list[tuple[int, int]] = attrs.Factory(list)
-    recent: dict[int, Any] = attrs.Factory(dict)
-    slots: dict[int, Filled] = attrs.Factory(dict)
-    last_drain: int = 0
 
 
 @attrs.define(eq=False)
@@ -283,24 +228,9 @@ class CoreSpans:
                 known.ready.append(rest)
             for band in known.ready:
                 if band.begin < tick:
-                    self._write_band(known, _cut(band, tick))
+                    self._write_band(known, cut(band, tick))
             for transfer in under_way:
                 filled = known.slots.get(transfer.seq) if transfer.worker == number else None
                 if filled is not None and filled.begin < tick:
                     self._write_slot(known, filled, tick, unfinished=True)
             self._write_worker(known, tick, RESET)
-
-
-def anchor_of(steps: Sequence[CoreStep]) -> int:
-    """The step of a band that its arrows lead to: its first computation, or else its last step; -1 without any."""
-    return next((i for i, step in enumerate(steps) if step.name == "compute"), len(steps) - 1)
-
-
-def _cut(band: BandSpans, tick: int) -> BandSpans:
-    """What of a band lies before `tick`."""
-    steps = [
-        step._replace(end=min(step.end, tick), parts=tuple(part for part in step.parts if part[2] <= tick))
-        for step in band.steps
-        if step.begin < tick
-    ]
-    return band._replace(steps=steps, begin=min(band.begin, tick), end=min(band.end, tick))

@@ -43,13 +43,13 @@ def check_cases(
     slots = slot_counts(spec, level)
     for place, size in enumerate(sizes):
         for number, (granule, workers) in enumerate(_pairs(size, size.nbytes * transfers_per_byte)):
-            turn = number + place
-            phase = aligned_phase(size.plan, (0, 1, granule - 1, granule // 2 + 1)[turn % 4])
+            grid, row = number // len(GRANULES) + place, number % len(GRANULES)
+            phase = aligned_phase(size.plan, (0, 1, granule - 1, granule // 2 + 1)[(grid + 3 * row) % 4])
             changes = {
                 "write_granule_bytes": granule,
                 "workers": workers,
-                "slots": slots[turn // 2 % len(slots)],
-                "data_movement": MOVEMENTS[turn % len(MOVEMENTS)],
+                "slots": slots[(grid + row) % len(slots)],
+                "data_movement": MOVEMENTS[(grid + row) % len(MOVEMENTS)],
             }
             case = CheckCase(size.name, size.plan, override(spec, changes), workers, phase)
             yield SizedCase(case, size)

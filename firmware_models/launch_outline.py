@@ -1,4 +1,4 @@
-"""Launch outline: what a launch does in numbers, and the fields of a device that decide it.
+"""Launch outline: the timed bands of each worker as numbers, and the fields of a device that decide them.
 
 Many devices share an outline: channels, latencies and rates only price it.
 """

@@ -1,4 +1,4 @@
-"""Launch summary: what a launch does, in numbers alone, for an engine that moves no bytes.
+"""Launch summary: from packet, device and worker count to the Program that the exact engine takes.
 
 The bands, their waits and the order of their drains are the ones that the workers run. Planning them costs more than
 timing them, so a launch is kept as an outline of what its descriptors touch, which many devices share: channels,

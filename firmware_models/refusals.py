@@ -1,4 +1,4 @@
-"""The firmware's refusal of a packet, as its completion record says it."""
+"""Refusing a packet in firmware: the fault that the completion record of such a job reports."""
 
 from tessbed.kernels.ev74.codec import PacketFault
 from tessbed.kernels.ev74.fields import BY_NAME

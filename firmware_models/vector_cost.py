@@ -1,4 +1,4 @@
-"""Vector cost: compute ticks of one band, from counts only, never from data.
+"""Vector cost: compute ticks of one band by its path through the tile format, from counts only, never from data.
 
 A run is a stretch of scalars that is contiguous on the linear side: whole rows where pixels are dense and their planes
 need no separate handling, else one pixel's channels. Scattered channels cost a scalar step each.

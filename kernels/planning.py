@@ -1,4 +1,4 @@
-"""Planning: the plan of two ports that admission has checked; the spans of their storage are checked here, last."""
+"""Planning: builds the plan of two ports that admission has checked; the spans of their storage are checked last."""
 
 from collections.abc import Iterator
 from operator import index

@@ -1,4 +1,4 @@
-"""Tensors as the caller describes them: a shape, a scalar type and one explicit physical layout."""
+"""Tensors as the caller describes them: shape, scalar type, one explicit physical layout, and the span of its bytes."""
 
 from collections.abc import Callable, Iterable
 from enum import Enum

@@ -1,4 +1,4 @@
-"""Exact device: an EV74 that computes every tick and every statistic of a job, and moves no byte.
+"""Exact device: stands in for an EV74 of a scenario, in any number of workers; computes ticks, and moves no byte.
 
 Packet, binding, the firmware's bands and their waits are the real ones; only the event engine is replaced by the
 recurrence of sim/exact/engine.py. What a fault, a cancellation or a timeout does to a device is for the event engine

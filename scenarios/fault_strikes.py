@@ -1,4 +1,4 @@
-"""Effective faults: which of a scenario's injected faults took effect on the device.
+"""Fault strikes: which of a scenario's injected faults took effect on the device, and which never did.
 
 A fault that strikes nothing looks like resilience, so it is never part of a verdict that is "ok". The scenario's own
 checks refuse what can not strike (a worker that is not there, an empty tensor); what depends on the run, such as the

@@ -1,4 +1,4 @@
-"""Outline of a launch at level "bands", in numbers alone, for the exact engine."""
+"""Outline of a custom kernel: from its call and worker count to the timed bands that the exact engine takes."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The row path: what preparation chose for a plan, and why it is fast.
+"""Row path: chooses how a plan's rows are walked and converted, by channels, traversal and batched tiles.
 
 The channel-only traversal is chosen for one outer slice, unit spatial extents and contiguous channels; its full
 tiles travel in one conversion when there are two or more of them without alignment gaps, and the final tile always

@@ -1,4 +1,4 @@
-"""The refusals of a packet: one row each, with its status in a completion record, its code, and what it means.
+"""Packet refusals: the table of their status numbers, all below the device's own, their codes and meanings.
 
 This is the only place that numbers them: the decoder raises by code, the firmware writes the status, the runtime reads
 it back, and the packet's page lists the meanings. Statuses below 0x100 are these; from 0x100 on they are the device's

@@ -1,4 +1,4 @@
-"""Queues: bounded, in order, with priorities that never starve a job.
+"""Queues: bounded, in order, with priorities that never starve a job; retirement of the jobs that have ended.
 
 A queue belongs to one client. Its jobs start in the order of submission and retire in that order, whatever the
 order in which several devices complete them. Between queues the scheduler picks the smallest *deadline*: the number of

@@ -1,4 +1,4 @@
-"""Races: finds two writes that touch one write granule and that nothing orders, whatever their ticks were.
+"""Races of writes: two of them in one granule that nothing orders; the intervals of pending writes, in numpy.
 
 A write that covers part of a granule rewrites the whole of it, so two writes to one granule must be ordered. What
 orders two drains: the segments of one chain, in sequence; a worker that waited for the first drain before it issued the

@@ -1,4 +1,4 @@
-"""Read races: finds a gather and a drain of one job that share a byte of memory and that nothing orders.
+"""Read races: a gather and a drain of one job in one byte that nothing orders; unions of byte intervals, in numpy.
 
 Which of the two comes first decides what the gather gets. A core orders its workers, and a worker's wait orders what it
 has waited for with all that it asks for later; nothing orders workers of two cores. Bytes count here, not granules: the

@@ -1,4 +1,4 @@
-"""The exact engine: ticks of a launch without events or bytes, equal to the event engine's on every statistic.
+"""Entry of the exact engine: runs a Program in C or in Python, and says which; equal to the event engine throughout.
 
 The recurrence is there twice, in Python (recurrence.py, period_skip.py) and in C (native.py), and gives the same
 numbers. `TESSBED_EXACT=python` or `=native` asks for one and gets it or is refused; without it, C runs where it was

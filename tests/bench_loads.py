@@ -33,9 +33,8 @@ def pipeline(frames: int) -> LoadProgram:
     (stream,) = program.streams
     stages = tuple(attrs.evolve(stage, kernel=-1) for stage in stream.stages)
     arrivals = Arrivals("random", Distribution("poisson", GAP_TICKS))
-    stream = attrs.evolve(
-        stream, stages=stages, arrivals=arrivals, frames=frames, queue=NO_LIMIT, on_full="block", deadline_ticks=None
-    )
+    free = attrs.evolve(stream, queue=NO_LIMIT, in_flight=NO_LIMIT, on_full="block", deadline_ticks=None)
+    stream = attrs.evolve(free, stages=stages, arrivals=arrivals, frames=frames)
     stations = tuple(attrs.evolve(s, servers=2) if s.kind == "device" else s for s in program.stations)
     return attrs.evolve(program, stations=stations, streams=(stream,), warmup=0)
 

@@ -47,7 +47,10 @@ class StageProgram:
 
 @attrs.frozen
 class StreamProgram:
-    """One stream: its jobs, each behind those that it needs, and its rules; NO_LIMIT where it has none."""
+    """One stream: its jobs, each behind those that it needs, and its rules; NO_LIMIT where it has none.
+
+    With `place_per_server` nobody has said `in_flight`: it is the number of servers that the jobs use.
+    """
 
     name: str
     stages: tuple[StageProgram, ...]
@@ -57,6 +60,7 @@ class StreamProgram:
     in_flight: int = NO_LIMIT
     queue: int = NO_LIMIT
     on_full: str = "block"
+    place_per_server: bool = False
 
     @property
     def least_ticks(self) -> int:

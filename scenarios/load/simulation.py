@@ -127,7 +127,15 @@ def relieved(program: LoadProgram, station: int) -> LoadProgram:
     """The same load with one more server at a station; whatever is random stays as it is."""
     there = program.stations[station]
     more = attrs.evolve(there, servers=there.servers + 1)
-    return attrs.evolve(program, stations=_replaced(program.stations, station, more))
+    streams = tuple(_with_place(stream, station) for stream in program.streams)
+    return attrs.evolve(program, stations=_replaced(program.stations, station, more), streams=streams)
+
+
+def _with_place(stream: StreamProgram, station: int) -> StreamProgram:
+    """The stream with a place in flight for one more server there, if it has one for each."""
+    if not stream.place_per_server or all(stage.station != station for stage in stream.stages):
+        return stream
+    return attrs.evolve(stream, in_flight=stream.in_flight + 1)
 
 
 def _replaced(values: Sequence[Station], at: int, value: Station) -> tuple[Station, ...]:

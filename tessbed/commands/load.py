@@ -4,7 +4,8 @@ import click
 
 from tessbed.commands.exits import FAILED, OK
 from tessbed.commands.options import json_option, new_command, print_result, scenario_arguments
-from tessbed.commands.types import OneOf
+from tessbed.commands.study import out_option
+from tessbed.commands.types import VARIED, OneOf
 from tessbed.scenarios.format.option_values import LOAD_ENGINES, LOADGEN_SCENARIOS
 
 HELP = """Run the streams of SCENARIO through its jobs and servers, and report latencies, drops, and who is busy.
@@ -39,6 +40,15 @@ Exit code: 0 ok, 1 the engines disagree or a byte is wrong, 2 invalid input."""
     type=OneOf(LOADGEN_SCENARIOS),
     help="Send frames as a scenario of MLPerf's LoadGen does, instead of as the streams say.",
 )
+@click.option(
+    "--vary",
+    "varied",
+    type=VARIED,
+    multiple=True,
+    metavar="KEY=VALUES",
+    help="A row for each value of a key, as in a sweep: host.cores=1..8 or streams.0.queue=0,2,4. Can be repeated.",
+)
+@out_option
 @json_option
 def command(
     file: str,
@@ -47,9 +57,18 @@ def command(
     engine: str,
     conditions: tuple[str, ...],
     loadgen: str | None,
+    varied: tuple[str, ...],
+    outputs: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """The report on stdout; returns the exit code."""
+    if varied:
+        given = [name for name, value in (("--find", conditions), ("--loadgen", loadgen)) if value]
+        if given or engine != "exact":
+            raise click.UsageError(f"got --vary with {(given or ['--engine verify'])[0]}, wanted one of them")
+        return _sweep(file, settings, seed, varied, outputs, as_json=as_json)
+    if outputs:
+        raise click.UsageError("got --out without --vary, wanted both: the table has a row for each varied value")
     from tessbed.scenarios.library import load
     from tessbed.scenarios.load.simulation import simulate_load
     from tessbed.scenarios.study.load import report
@@ -75,3 +94,26 @@ def command(
         reported["verification"] = verification(scenario, program)
     print_result(reported, lambda: report.lines(reported), as_json=as_json)
     return FAILED if reported.get("verification", {}).get("disagreement") else OK
+
+
+def _sweep(
+    file: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    varied: tuple[str, ...],
+    outputs: tuple[str, ...],
+    *,
+    as_json: bool,
+) -> int:
+    """A table of the load at each value; fails where no point has a result."""
+    from tessbed.scenarios.study.load.load_sweep import load_sweep_lines, sweep_load
+    from tessbed.scenarios.study.sweep.space import parse_space
+    from tessbed.scenarios.study.sweep.table import check_files, write_table
+
+    spanned = parse_space(varied)
+    check_files(outputs)
+    rows = list(sweep_load(file, settings, seed, spanned))
+    write_table(outputs, rows)
+    document = {"schema_version": 1, "rows": rows}
+    print_result(document, lambda: load_sweep_lines(spanned, rows), as_json=as_json)
+    return FAILED if all(row["error"] for row in rows) else OK

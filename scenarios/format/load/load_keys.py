@@ -119,7 +119,11 @@ STREAM = (
     Key("arrivals", "when frames come (see Arrivals)", table=ARRIVALS),
     Key("fps", "frames a second, instead of arrivals: the same as every, by the device's clock", POSITIVE),
     Key("deadline_ticks", "ticks from its arrival after which a frame is late; none without it", TICKS),
-    Key("in_flight", "frames that have begun or wait for their first job, at most; any number without it", FRAMES),
+    Key(
+        "in_flight",
+        "frames that have entered and not ended, at most; without it any number, with queue one for each server",
+        FRAMES,
+    ),
     Key("queue", "frames that wait for their first job to start, at most; any number without it", TICKS_OR_NONE),
     Key("on_full", "what becomes of a frame that comes while the queue is full", one_of(*ON_FULL), default="block"),
     Key("device", "the [[devices]] that run its EV74 jobs, by name", TEXT),

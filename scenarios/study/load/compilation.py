@@ -81,9 +81,8 @@ def compile_load(scenario: Scenario) -> LoadProgram:
         raise ScenarioError([Problem(Location(scenario.name), f"{reason}: take it away for a load")])
     scenario = prepared(scenario)
     stations = _stations(scenario, load)
-    numbers = {station.name: number for number, station in enumerate(stations)}
     classes, kernels = ClassTable(), _kernels(scenario)
-    streams = tuple(_stream(scenario, load, stream, numbers, classes, kernels) for stream in load.streams)
+    streams = tuple(_stream(scenario, load, stream, stations, classes, kernels) for stream in load.streams)
     _check_deadlines(load, streams)
     return LoadProgram(
         stations=stations,
@@ -132,10 +131,11 @@ def _stream(
     scenario: Scenario,
     load: Load,
     stream: Stream,
-    numbers: Mapping[str, int],
+    stations: Sequence[Station],
     classes: ClassTable,
     kernels: Mapping[int, int],
 ) -> StreamProgram:
+    numbers = {station.name: number for number, station in enumerate(stations)}
     stages = {name: load.stage(name) for name in stream.jobs}
     order = list(order_of({name: stage.needs for name, stage in stages.items()}))
     made = []
@@ -153,10 +153,22 @@ def _stream(
         arrivals=stream.arrivals,
         frames=frames,
         deadline_ticks=stream.deadline_ticks,
-        in_flight=stream.in_flight or NO_LIMIT,
+        in_flight=stream.in_flight or _places(stream, made, stations),
         queue=NO_LIMIT if stream.queue is None else stream.queue,
         on_full=stream.on_full,
+        place_per_server=stream.queue is not None and stream.in_flight is None,
     )
+
+
+def _places(stream: Stream, stages: Sequence[StageProgram], stations: Sequence[Station]) -> int:
+    """The frames in flight where a stream does not say how many.
+
+    With a bounded queue, one for each server that its jobs use: more would only wait inside, where no frame is dropped.
+    """
+    if stream.queue is None:
+        return NO_LIMIT
+    used = dict.fromkeys(stage.station for stage in stages)
+    return sum(stations[number].servers for number in used)
 
 
 def _stage(

@@ -82,7 +82,7 @@ def _throughput(run: LoadRun, number: int, clock_hz: int) -> float | None:
 
 
 def _parts(run: LoadRun, number: int) -> dict[str, Any]:
-    """The mean latency, part by part along the critical paths: outside, waits by server, then each job's own parts."""
+    """The mean latency, part by part along the critical paths: until entry, waits by server, each job's own parts."""
     program, measured = run.program, run.total(number, "measured")
     if not measured:
         return {}
@@ -98,7 +98,7 @@ def _parts(run: LoadRun, number: int) -> dict[str, Any]:
             served[name] = served.get(name, 0) + ticks
         served["load"] = served.get("load", 0) + sum(tally.load_ticks for tally in tallies)
     return {
-        "outside": round(run.total(number, "outside_ticks") / measured, 3),
+        "entry": round(run.total(number, "outside_ticks") / measured, 3),
         "waits": {name: round(ticks / measured, 3) for name, ticks in waits.items()},
         "served": {name: round(ticks / measured, 3) for name, ticks in served.items() if ticks},
         "critical_jobs": {
@@ -236,7 +236,7 @@ def _parts_lines(stream: dict[str, Any]) -> Iterator[str]:
     parts = stream["parts_ticks"]
     if not parts:
         return
-    named = [("outside the queue", parts["outside"])]
+    named = [("waiting to enter", parts["entry"])]
     named += [(f"waiting for {name}", ticks) for name, ticks in parts["waits"].items()]
     named += list(parts["served"].items())
     shown = [f"{name} {ticks:,.0f}" for name, ticks in sorted(named, key=lambda part: -part[1]) if ticks >= 0.5]

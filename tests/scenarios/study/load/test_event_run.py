@@ -127,3 +127,12 @@ def test_a_wrong_tick_is_found() -> None:
     stages = tuple(attrs.evolve(s, ticks=ticks) if n == place else s for n, s in enumerate(stream.stages))
     other = attrs.evolve(program, streams=(attrs.evolve(stream, stages=stages), *program.streams[1:]))
     assert stream.stages[place].name in verification(scenario, other, frames=4)["disagreement"]
+
+
+def test_a_bounded_queue_bounds_the_frames_inside() -> None:
+    """With `queue` and no `in_flight` there is a place for each server, so that what is too much is dropped."""
+    text = random_load(0).split("[[streams]]")[0]
+    text += '[[streams]]\nname = "camera"\narrivals = { every = 1_000 }\nqueue = 1\non_full = "drop_old"\n'
+    _, program = loaded(text)
+    used = {stage.station for stage in program.streams[0].stages}
+    assert program.streams[0].in_flight == sum(program.stations[number].servers for number in used)

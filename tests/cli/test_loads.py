@@ -1,0 +1,116 @@
+"""`tessbed load` at a terminal: its document, its bytes by seed, its options together, and its exit codes."""
+
+import json
+
+import pytest
+
+from tests.scenarios.format.load.test_load_parser import SOUND
+
+OPEN = """\
+name = "queue"
+[[jobs]]
+name = "network"
+op = "external"
+server = "mla"
+ticks = { poisson = 700_000 }
+[[streams]]
+name = "camera"
+arrivals = { poisson = 1_000_000 }
+[load]
+frames = 1000
+seed = 3
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "open.toml").write_text(OPEN)
+    (tmp_path / "sound.toml").write_text(SOUND)
+
+
+def test_the_document_has_its_keys(tessbed) -> None:
+    """The names that programs read are those of the page, and too few frames give null."""
+    reported = json.loads(tessbed("load", "open.toml", "--json", "--set", "load.frames=100").out)
+    (stream,) = reported["streams"]
+    assert {"name", "offered", "accepted", "dropped", "completed", "missed", "stable"} <= set(stream)
+    assert stream["offered"] == stream["accepted"] + stream["dropped"] == 100
+    assert stream["completed"] == stream["accepted"]
+    assert list(stream["latency_ticks"]) == ["mean", "p50", "p90", "p95", "p99", "max"]
+    assert stream["latency_ticks"]["p90"] is not None
+    assert stream["latency_ticks"]["p99"] is None
+    assert isinstance(stream["throughput_per_second"], float)
+    (server,) = reported["servers"]
+    assert server["name"] == "mla"
+    assert 0 < server["utilisation"] < 1
+    assert server["mean_queue"] >= 0
+
+
+def test_the_same_seed_gives_the_same_bytes(tessbed) -> None:
+    """Twice the same, and another seed another report; --seed wins over the seed of the load."""
+    first, again = (tessbed("load", "open.toml", "--json").out for _ in range(2))
+    other, third = (tessbed("load", "open.toml", "--json", "--seed", seed).out for seed in (4, 3))
+    assert first == again == third != other
+
+
+def test_the_same_bytes_in_python_and_in_c(tessbed, monkeypatch) -> None:
+    """The form of the recurrence is nobody's business."""
+    native = tessbed("load", "open.toml", "--json").out
+    monkeypatch.setenv("TESSBED_EXACT", "python")
+    assert tessbed("load", "open.toml", "--json").out == native
+
+
+def test_verified_frames_are_counted(tessbed) -> None:
+    """The pipeline of a tess, an external job and a detess on a core that reads the tess agrees with events."""
+    said = tessbed("load", "sound.toml", "--engine", "verify")
+    assert said.code == 0
+    assert "verify: 6 frames ran by events with every byte; all 18 jobs" in said.out
+
+
+def test_a_disagreement_ends_with_1(tessbed, monkeypatch) -> None:
+    """Where events and the recurrence differ, the report says so and the exit code is that of a failed check."""
+    from tessbed.scenarios.study.load import event_run
+
+    real = event_run.times_of_jobs
+    monkeypatch.setattr(event_run, "times_of_jobs", lambda program: real(program)[1:])
+    said = tessbed("load", "sound.toml", "--engine", "verify")
+    assert said.code == 1
+    assert "verify: FAILED: job image of frame 0 of camera: ready, start, end" in said.out
+
+
+def test_a_row_for_each_value(tessbed, tmp_path) -> None:
+    """--vary makes a table, on stdout and in a file; a value that can not be is an error in its row."""
+    vary = ("--vary", "host.cores=0,1", "--vary", "streams.0.queue=1,2")
+    said = tessbed("load", "sound.toml", *vary, "--json", "--out", "rows.csv")
+    rows = json.loads(said.out)["rows"]
+    assert [(row["host.cores"], row["streams.0.queue"]) for row in rows] == [(0, 1), (0, 2), (1, 1), (1, 2)]
+    assert [bool(row["error"]) for row in rows] == [True, True, False, False]
+    assert rows[2]["mean_ticks"] >= 225_147
+    assert (tmp_path / "rows.csv").read_text().startswith("host.cores,streams.0.queue,stable,")
+
+
+REFUSED = {
+    "no streams": (("load", "luma"), "luma plane: no [[streams]], wanted at least one"),
+    "a table of nothing": (("load", "open.toml", "--out", "x.csv"), "got --out without --vary"),
+    "two questions": (("load", "open.toml", "--vary", "load.seed=1,2", "--find", "p99 < 5"), "got --vary with --find"),
+    "no condition": (("load", "open.toml", "--find", "fast"), '--find: got "fast", wanted such as'),
+    "no deadline": (
+        ("load", "open.toml", "--loadgen", "server"),
+        "--loadgen: stream camera: got no rate or no deadline",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_can_not_be_asked_is_refused(tessbed, arguments, message) -> None:
+    """One line on stderr, and exit code 2."""
+    said = tessbed(*arguments)
+    assert (said.code, said.out) == (2, "")
+    assert message in said.err
+
+
+def test_a_scenario_with_a_load_runs_as_any_other(tessbed) -> None:
+    """`run` leaves external jobs out, and a job that reads another's output gets the bytes that this must hold."""
+    said = tessbed("run", "sound.toml")
+    assert said.code == 0
+    assert said.out.splitlines()[-1] == "ok: 2 of 2 results correct, byte for byte"

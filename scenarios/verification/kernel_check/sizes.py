@@ -113,8 +113,8 @@ def _values(knobs: Knobs, band_bytes: int, slots: int) -> Iterator[tuple[str, di
             yield name, several
     if several is not None:
         for knob in knobs.names:
-            more = "the length" if knob == FREE else knob
-            yield f"{slots + 2} bands with {more} + 1", {**several, knob: several[knob] + 1}
+            more = "length" if knob == FREE else knob
+            yield f"{more} + 1", {**several, knob: several[knob] + 1}
 
 
 def _scaled(knobs: Knobs, base: Mapping[str, int], wanted: int) -> dict[str, int] | None:

@@ -34,8 +34,8 @@ def test_sizes_come_from_a_band() -> None:
         "one band": (10, 50),
         "as asked": (30, 50),
         "4 bands": (40, 50),
-        "4 bands with columns + 1": (40, 51),
-        "4 bands with rows + 1": (41, 50),
+        "columns + 1": (40, 51),
+        "rows + 1": (41, 50),
     }
 
 
@@ -52,7 +52,7 @@ def test_ports_without_a_form_take_other_lengths() -> None:
         "one scalar": (1,),
         "one band": (1000,),
         "4 bands": (4000,),
-        "4 bands with the length + 1": (4001,),
+        "length + 1": (4001,),
         "as asked": (65536,),
     }
 

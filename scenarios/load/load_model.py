@@ -47,12 +47,16 @@ class Distribution:
 
 @attrs.frozen
 class Stage:
-    """A job's place in a load. `index` is that of its entry in the file; `server` and `ticks` are an external job's."""
+    """A job's place in a load. `index` is that of its entry in the file; `server` and `ticks` are an external job's.
+
+    It reads the output of the job `reads`, or, as a kernel of one's own, those of `handed`.
+    """
 
     index: int
     name: str
     after: tuple[str, ...] = ()
     reads: str | None = None
+    handed: tuple[str, ...] = ()
     device: str | None = None
     priority: int | None = None
     server: str | None = None
@@ -61,7 +65,7 @@ class Stage:
     @property
     def needs(self) -> tuple[str, ...]:
         """The jobs that must have ended before it."""
-        return tuple(dict.fromkeys((*self.after, *((self.reads,) if self.reads else ()))))
+        return tuple(dict.fromkeys((*self.after, *((self.reads,) if self.reads else ()), *self.handed)))
 
 
 @attrs.frozen

@@ -3,7 +3,7 @@
 What a load needs of ticks that only an engine knows is judged when it is compiled, by `scenarios/study/load`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +75,20 @@ def _stage(index: int, job: Values) -> Stage:
         name=job["name"],
         after=tuple(name for name in job.get("after") or () if isinstance(name, str)),
         reads=None if external else (job.get("input") or {}).get("job"),
+        handed=tuple(_makers(job)),
         device=None if external else job.get("device"),
         priority=None if external else job.get("priority"),
         server=job.get("server") if external else None,
         ticks=_service(job["ticks"]) if external and "ticks" in job else None,
     )
+
+
+def _makers(job: Values) -> Iterator[str]:
+    """The jobs whose outputs the buffers of a kernel hold."""
+    buffers = job.get("buffers")
+    for said in buffers.values() if isinstance(buffers, dict) else ():
+        if isinstance(said, dict) and isinstance(said.get("job"), str):
+            yield said["job"]
 
 
 def _service(value: Any) -> Distribution:

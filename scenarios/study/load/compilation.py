@@ -77,9 +77,9 @@ def compile_load(scenario: Scenario) -> LoadProgram:
             "no [[streams]], wanted at least one: a load needs frames, as in `[[streams]]` with `name` and `fps = 30`"
         )
         raise ScenarioError([Problem(Location(scenario.name), text, "missing_key")])
+    scenario = prepared(scenario)
     if reason := not_exact_because(scenario):
         raise ScenarioError([Problem(Location(scenario.name), f"{reason}: take it away for a load")])
-    scenario = prepared(scenario)
     stations = _stations(scenario, load)
     classes, kernels = ClassTable(), _kernels(scenario)
     streams = tuple(_stream(scenario, load, stream, stations, classes, kernels) for stream in load.streams)

@@ -7,7 +7,8 @@ started and ended, which frames were dropped, and the parts of each job's ticks.
 """
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 import attrs
@@ -18,10 +19,11 @@ from tessbed.runtime.jobs.job import OK, Job
 from tessbed.runtime.runtime import Runtime
 from tessbed.runtime.scheduling.queues import PATIENCE
 from tessbed.scenarios import backends
+from tessbed.scenarios.custom.preparation import prepared
 from tessbed.scenarios.load.draws import ARRIVAL, root, ticks_of
 from tessbed.scenarios.load.program import LoadProgram, StageProgram, StreamProgram
 from tessbed.scenarios.load.recurrence import JobTimes, times_of_jobs
-from tessbed.scenarios.model import Scenario, ScenarioJob
+from tessbed.scenarios.model import AnyJob, KernelJob, Scenario, ScenarioJob
 from tessbed.scenarios.study.load.compilation import device_groups
 from tessbed.scenarios.study.load.frame_storage import FrameStorage
 from tessbed.sim.device.device import Device
@@ -95,7 +97,8 @@ class EventRun:
 
     def _device(self, spec: DeviceSpec) -> Device:
         """A device with a firmware image of its own: which kernels are loaded is the image's to know."""
-        return Device(spec, backends.image(self.scenario.firmware), env=self.env, seed=self.scenario.seed)
+        kernels = [job.planned.kernel for job in self.scenario.kernels]
+        return Device(spec, backends.image(self.scenario.firmware, kernels), env=self.env, seed=self.scenario.seed)
 
     def run(self) -> None:
         """Until nothing happens any more."""
@@ -230,10 +233,10 @@ class EventRun:
     def _start(self, number: int, frame: Frame, job: int, server: int) -> None:
         stage = self.streams[number].program.stages[job]
         queue = self.queues[stage.station]
-        ours = next((one for one in self.scenario.operations if one.name == stage.name), None)
+        ours = next((one for one in self.scenario.jobs if one.name == stage.name), None)
         if ours is not None and queue.runtime is not None:
             self._start_on_device(queue.runtime, ours, number, frame, job, server)
-        elif ours is not None:
+        elif isinstance(ours, ScenarioJob):
             ticks = frame.storage.run_here(ours).ticks
             self.env.process(self._occupied(ticks, number, frame, job, server))
         else:
@@ -246,34 +249,40 @@ class EventRun:
         self._end(number, frame, job, server, start)
 
     def _start_on_device(
-        self, runtime: Runtime, ours: ScenarioJob, number: int, frame: Frame, job: int, server: int
+        self, runtime: Runtime, ours: AnyJob, number: int, frame: Frame, job: int, server: int
     ) -> None:
         """Submit the job; its queue is its own, so that it retires as soon as it has ended."""
         start = int(self.env.now)
         queue = runtime.queue(f"{ours.name} of frame {frame.number}", capacity=1)
-        handed, source = frame.storage.submit(runtime, ours, queue)
+        judge: Callable[[Job], None]
+        if isinstance(ours, KernelJob):
+            handed, inputs, targets = frame.storage.submit_kernel(runtime, ours, queue)
+            judge = partial(frame.storage.judge_kernel, ours, inputs, targets)
+        else:
+            handed, source = frame.storage.submit(runtime, ours, queue)
+            judge = partial(frame.storage.judge_device, ours, source)
+        if handed.over:  # an empty tensor: nothing was submitted
+            self.env.process(self._occupied(0, number, frame, job, server))
+            return
 
         def over(ended: Job) -> None:
             runtime.scheduler.remove(queue)
-            self._judge(ours, ended, source, number, frame, job)
+            self._judge(judge, ended, number, frame, job)
             self._end(number, frame, job, server, start)
 
         handed.on_over(over)
 
-    def _judge(self, ours: ScenarioJob, ended: Job, source: Any, number: int, frame: Frame, job: int) -> None:
+    def _judge(self, judge: Callable[[Job], None], ended: Job, number: int, frame: Frame, job: int) -> None:
         """The bytes by the oracle, the parts of the ticks by the program."""
-        if ended.outcome not in (OK, ""):
-            self.wrong.append(f"job {ours.name} of frame {frame.number} ended {ended.outcome}: {ended.reason}")
-            return
         stage = self.streams[number].program.stages[job]
-        result = ended.result()
-        if not ours.plan.empty:
-            output = frame.storage.outputs[ours.name].bytes[: ours.plan.output.required_bytes]
-            frame.storage.judge("ev74", ours, source, backends.BackendRun(output, result.device_ticks, result=result))
+        if ended.outcome != OK:
+            self.wrong.append(f"job {stage.name} of frame {frame.number} ended {ended.outcome}: {ended.reason}")
+            return
+        judge(ended)
         wanted = dict(stage.parts)
-        got = {name: ticks for name, ticks in result.parts.items() if ticks and name != "load"}
+        got = {name: ticks for name, ticks in ended.result().parts.items() if ticks and name != "load"}
         if got != wanted:
-            self.wrong.append(f"job {ours.name} of frame {frame.number}: parts {got}, the exact engine has {wanted}")
+            self.wrong.append(f"job {stage.name} of frame {frame.number}: parts {got}, the exact engine has {wanted}")
 
     def _end(self, number: int, frame: Frame, job: int, server: int, start: int) -> None:
         stage: StageProgram = self.streams[number].program.stages[job]
@@ -307,7 +316,7 @@ def first_frames(program: LoadProgram, frames: int) -> LoadProgram:
 def verification(scenario: Scenario, program: LoadProgram, frames: int = VERIFIED_FRAMES) -> dict[str, Any]:
     """How many frames and jobs ran by events, and the first thing in which they and the recurrence differ, or None."""
     short = first_frames(program, frames)
-    run = EventRun(scenario, short)
+    run = EventRun(prepared(scenario), short)
     run.run()
     text = run.wrong[0] if run.wrong else _first_difference(short, sorted(run.times), times_of_jobs(short))
     return {"frames": sum(stream.come for stream in run.streams), "jobs": len(run.times), "disagreement": text}

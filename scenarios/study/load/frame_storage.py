@@ -10,12 +10,14 @@ from typing import Any
 import attrs
 
 from tessbed.runtime.jobs.job import Job
-from tessbed.runtime.memory.buffers import Buffer
+from tessbed.runtime.memory.buffers import Buffer, View
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios import backends
 from tessbed.scenarios.backends import BackendRun, Bytes
-from tessbed.scenarios.judgement import fill_input, judge_output
-from tessbed.scenarios.model import ScenarioJob
+from tessbed.scenarios.custom.buffers import fill_port, streams
+from tessbed.scenarios.judgement import fill_input, judge_kernel, judge_output
+from tessbed.scenarios.model import KernelJob, ScenarioJob
+from tessbed.scenarios.outcome import NO_OUTPUT
 
 
 @attrs.frozen(eq=False)
@@ -33,10 +35,11 @@ class Output:
 
 @attrs.define
 class FrameStorage:
-    """The outputs of a frame's jobs by name, and what is wrong with them."""
+    """The outputs of a frame's jobs by name, those of kernels by port, too, and what is wrong with them."""
 
     seed: int
     outputs: dict[str, "Output"] = attrs.field(factory=dict)
+    made: dict[str, dict[str, Bytes]] = attrs.field(factory=dict)
     stack: ExitStack = attrs.field(factory=ExitStack)
     wrong: list[str] = attrs.field(factory=list)
 
@@ -52,6 +55,30 @@ class FrameStorage:
         self.outputs[job.name] = Output(runtime, target)
         return handed, read
 
+    def submit_kernel(self, runtime: Runtime, job: KernelJob, queue: Any) -> tuple[Job, list[Bytes], list[View]]:
+        """A kernel of one's own on its device, copies of its inputs, and its outputs."""
+        plan = job.planned
+        views = backends.kernel_views(runtime, job, self.stack)
+        for port, stream in zip(plan.ports, streams(job.index), strict=False):
+            made_by = job.buffer(port.name).made_by
+            if made_by is not None:
+                made = self.made[made_by[0]]
+                views[port.name].host[:] = made[made_by[1] or next(iter(made))]
+            elif not port.written:
+                fill_port(views[port.name].host, port, job.buffer(port.name), self.seed, stream)
+        sources, targets = ([views[port.name] for port in ports] for ports in (plan.inputs, plan.outputs))
+        read = [view.cpu.read().copy() for view in sources]
+        handed = runtime.submit(plan, sources, targets, queue=queue, workers=job.workers, name=job.name)
+        return handed, read, targets
+
+    def judge_kernel(self, job: KernelJob, read: list[Bytes], targets: list[View], ended: Job) -> None:
+        """Compare the outputs with the kernel's reference, where it has one, and keep them for those that read them."""
+        made = [view.cpu.read().copy() for view in targets]
+        self.made[job.name] = {port.name: held for port, held in zip(job.planned.outputs, made, strict=True)}
+        outcome = judge_kernel(job, read, made, backends.run_result(ended, NO_OUTPUT))
+        if outcome.mismatch:
+            self.wrong.append(f"job {job.name} on ev74: {outcome.mismatch}")
+
     def run_here(self, job: ScenarioJob) -> BackendRun:
         """The job on the A65, and its verdict."""
         source = backends.storage(job.plan.input.required_bytes)
@@ -60,6 +87,11 @@ class FrameStorage:
         self.outputs[job.name] = Output(None, done.output)
         self.judge("a65", job, source, done)
         return done
+
+    def judge_device(self, job: ScenarioJob, source: Bytes, ended: Job) -> None:
+        """The output of a job that has ended on its device."""
+        output = self.outputs[job.name].bytes[: job.plan.output.required_bytes]
+        self.judge("ev74", job, source, backends.run_result(ended, output))
 
     def judge(self, backend: str, job: ScenarioJob, source: Bytes, done: BackendRun) -> None:
         """Compare every byte with the oracle's."""

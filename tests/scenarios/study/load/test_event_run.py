@@ -136,3 +136,34 @@ def test_a_bounded_queue_bounds_the_frames_inside() -> None:
     _, program = loaded(text)
     used = {stage.station for stage in program.streams[0].stages}
     assert program.streams[0].in_flight == sum(program.stations[number].servers for number in used)
+
+
+KERNELS = """\
+name = "kernels"
+[[jobs]]
+name = "first"
+kernel = "copy.py:copy"
+[[jobs]]
+name = "second"
+kernel = "copy.py:copy"
+buffers = { src = { job = "first" } }
+[[jobs]]
+name = "empty"
+op = "tess"
+dtype = "int8"
+shape = [0, 8, 3]
+tiled = { axes = [-1, 0, 1, 2], tile = [1, 2, 4, 3] }
+input = { pattern = "golden" }
+after = ["first"]
+[[streams]]
+name = "camera"
+arrivals = { every = 100_000 }
+"""
+
+
+def test_kernels_and_empty_tensors_agree() -> None:
+    """A kernel of one's own waits for the kernel whose output it reads, and an empty tensor takes no tick."""
+    scenario = compose(parse_toml(KERNELS, "kernels.toml"), Path(__file__).parents[4] / "examples")
+    program = compile_load(scenario)
+    assert [len(stage.after) for stage in program.streams[0].stages] == [0, 1, 1]
+    assert verification(scenario, program)["disagreement"] is None

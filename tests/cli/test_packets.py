@@ -247,6 +247,29 @@ def test_verify_as_json(tessbed: Tessbed, broken: Path) -> None:
     assert (bad["bound"], bad["fault"]["code"]) == (False, "geometry")
 
 
+def test_verify_with_a_repaired_checksum(tessbed: Tessbed, tmp_path: Path) -> None:
+    """A damaged field shows its own fault, and what is right but for its checksum is said to be valid."""
+    damaged, spoiled, short = tmp_path / "damaged.bin", tmp_path / "spoiled.bin", tmp_path / "short.bin"
+    raw = bytearray(TEMPLATE.read_bytes())
+    raw[12] ^= 1
+    spoiled.write_bytes(raw)
+    raw[21] = 9
+    damaged.write_bytes(raw)
+    short.write_bytes(raw[:14])
+    assert tessbed("verify", damaged).out.endswith("[crc]\n")
+    said = tessbed("verify", "--repair-crc", damaged, spoiled, TEMPLATE, short)
+    assert said.code == 1
+    assert said.out.splitlines() == [
+        f"{damaged}: refused: outer_rank: got 0x9, wanted 0 to 5 [range]; its checksum was wrong",
+        f"{spoiled}: valid, unbound; its checksum was wrong",
+        f"{TEMPLATE}: valid, unbound",
+        f"{short}: refused: packet_bytes: got 14 bytes, wanted 216 [size]",
+    ]
+    documents = json.loads(tessbed("verify", "--json", "--repair-crc", damaged, TEMPLATE).out)
+    assert [document["repaired"] for document in documents] == [True, False]
+    assert tessbed("verify", "--repair-crc", "--census", "luma").code == 2
+
+
 def test_verify_of_a_short_file(tessbed: Tessbed, tmp_path: Path) -> None:
     """A file that ends early is refused, not a crash."""
     short = tmp_path / "short.bin"

@@ -12,7 +12,7 @@ from tessbed.interface.study_report import StudyReport, study_report
 from tessbed.scenarios import model
 from tessbed.scenarios.format.diagnostics import Location
 from tessbed.scenarios.format.loader import compose
-from tessbed.scenarios.format.option_values import ENGINES
+from tessbed.scenarios.format.option_values import ENGINES, OBJECTIVES, SAMPLERS
 from tessbed.scenarios.format.overrides import apply, override_value
 from tessbed.scenarios.format.toml_source import Source
 from tessbed.scenarios.format.toml_writer import toml_text, value_text
@@ -205,6 +205,45 @@ class Scenario:
         reported = {"schema_version": 1, "name": self._name, **table.table_provenance(found), "rows": rows}
         return study_report("sweep", reported, table.table_lines(self.name, space, rows))
 
+    def search(
+        self,
+        over: Mapping[str, Any],
+        *,
+        minimise: str = "ticks",
+        trials: int = 100,
+        sampler: str = "random",
+        seed: int = 0,
+        db: object = None,
+        engine: str = "exact",
+    ) -> StudyReport:
+        """The configuration with the fewest ticks in a space too large to sweep: rows of the trials, numbered from 1.
+
+        `over` is as `vary` of a sweep. `minimise` is "ticks" or "job_ticks"; `sampler` "tpe" and "genetic" learn (they
+        need Optuna), "random" draws, "grid" goes in order. `report["best"]` is the best trial. `db` is as in a sweep.
+        """
+        from tessbed.scenarios.study.search import report
+        from tessbed.scenarios.study.search import trials as tried
+        from tessbed.scenarios.study.search.sampler import sampler as sampler_of
+        from tessbed.scenarios.study.sweep import execution, resolver
+
+        space, chosen = _space(over, "over"), checked_name("engine", engine, ENGINES)
+        asked = report.SearchRequest(
+            self._name,
+            checked_name("minimise", minimise, list(OBJECTIVES)),
+            checked_name("sampler", sampler, SAMPLERS),
+            checked_integer("seed", seed, 0, 2**32 - 1),
+        )
+        count = min(checked_integer("trials", trials, 1, execution.MOST_POINTS), space.size)
+        resolver.check_configuration(self._name, self._seeded, space, "over", lambda name: self._read)
+        configurations = resolver.Resolver(self._name, self._seeded, chosen, lambda name: self._read)
+        store = execution.MemoryStore() if db is None else execution.open_store(_path("db", db))
+        with closing(store):
+            memory = tried.Memory(configurations, store)
+            proposer = sampler_of(asked.sampler, space, count, asked.seed)
+            found = tried.search(space, proposer, memory, asked.column, count, asked.seed)
+        reported = report.document(asked, found, memory)
+        return StudyReport("search", reported, report.rows(found), "\n".join(report.lines(reported)))
+
     @property
     def _seeded(self) -> tuple[str, ...]:
         return (*self._settings, *(() if self._seed is None else (f"seed={self._seed}",)))
@@ -244,17 +283,17 @@ def _text(value: Any) -> str:
     return plain if isinstance(plain, str) and override_value(plain) == plain else value_text(plain)
 
 
-def _space(vary: Mapping[str, Any]) -> Any:
+def _space(vary: Mapping[str, Any], name: str = "vary") -> Any:
     """The space of the values of each key. Raises SpecError."""
     from tessbed.scenarios.study.sweep.space import MOST_VALUES, Space, SweptParameter
 
     if not isinstance(vary, Mapping) or not vary or not all(isinstance(key, str) for key in vary):
-        raise refused("vary", vary, 'a table of keys and their values, such as {"device.workers": range(1, 17)}')
+        raise refused(name, vary, 'a table of keys and their values, such as {"device.workers": range(1, 17)}')
     axes = []
     for key, values in vary.items():
         plain = plain_value(values)
         found = list(plain) if isinstance(plain, Iterable) and not isinstance(plain, str | Mapping) else [plain]
         if not 0 < len(found) <= MOST_VALUES:
-            raise refused(f"vary[{key!r}]", values, f"1 to {MOST_VALUES:,} values")
+            raise refused(f"{name}[{key!r}]", values, f"1 to {MOST_VALUES:,} values")
         axes.append(SweptParameter(key, tuple(dict.fromkeys(map(_text, found)))))
     return Space(tuple(axes))

@@ -103,6 +103,18 @@ def test_a_sweep_keeps_the_settings_and_the_seed(head: Path) -> None:
     assert row["device_ticks"] == scenario.with_settings({"device.workers": 1}).run().job("head").device_ticks
 
 
+def test_search(head: Path, tmp_path: Path) -> None:
+    """A search finds the best point of a sweep, and names it; it starts from the scenario as it was changed."""
+    scenario, over = tessbed.Scenario.load(head), {"device.workers": range(1, 5), "device.slots": [1, 2]}
+    for sampler in ("random", "grid", "tpe"):
+        found = scenario.search(over, trials=8, sampler=sampler, db=tmp_path / "kept.sqlite")
+        assert len(found.rows) == 8
+        assert found["best"]["ticks"] == min(scenario.sweep(over).to_arrays()["device_ticks"])
+    slower = scenario.with_settings({"device.memory.read_latency_ticks": 999}).search(over, trials=3)
+    assert slower["best"]["ticks"] > found["best"]["ticks"]
+    assert f"{slower}" == slower.text
+
+
 def test_points_without_a_result(head: Path) -> None:
     """A point that can not be has an error, and NaN for its ticks."""
     reported = tessbed.Scenario.load(head).sweep({"device.scratch_bytes": [65_600, 262_144]})
@@ -160,6 +172,8 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "engine": (of_head(lambda s: s.run(engine="exakt")), "engine: got the text 'exakt', .*; did you mean exact?"),
     "other": (of_head(lambda s: s.compare("luma")), "other: got the text 'luma', wanted a Scenario"),  # pyright: ignore
     "vary": (of_head(lambda s: s.sweep(["device.workers"])), "vary: got a list, "),  # pyright: ignore
+    "sampler": (of_head(lambda s: s.search({"device.slots": [1]}, sampler="tpee")), "sampler: got .*did you mean tpe?"),
+    "over": (of_head(lambda s: s.search({"device.wokers": [1]})), "over device.wokers: unknown field"),
     "no values": (of_head(lambda s: s.sweep({"device.workers": []})), "wanted 1 to 10,000 values"),
     "a varied key": (of_head(lambda s: s.sweep({"device.wokers": [1]})), "vary device.wokers: unknown field"),
     "job": (of_head(lambda s: s.run().job("hed")), "name: got the text 'hed', wanted 'head'; did you mean head?"),

@@ -11,10 +11,10 @@ import attrs
 
 from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.study.search.sampler import Sampler
+from tessbed.scenarios.study.sweep.execution import ResultStore
 from tessbed.scenarios.study.sweep.point import Row, failed, run_point
 from tessbed.scenarios.study.sweep.resolver import Resolver
 from tessbed.scenarios.study.sweep.space import Setting, Space
-from tessbed.scenarios.study.sweep.store import Store
 from tessbed.sim.errors import SpecError
 
 
@@ -23,7 +23,7 @@ class Memory:
     """Rows by the key of the resolved configuration, kept in a store. Counts where they came from."""
 
     resolver: Resolver
-    store: Store
+    store: ResultStore
     simulated: int = 0
     remembered: int = 0
     _known: dict[str, Row] = attrs.field(factory=dict, init=False)

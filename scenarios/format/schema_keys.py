@@ -325,7 +325,7 @@ ARGUMENTS = Kind(
     {"type": "object", "additionalProperties": {"type": "number"}},
 )
 BUFFERS = Kind(
-    'a table of buffers by the names of ports, such as { src = { pattern = "ramp" } }',
+    "a table with a table of dtype, shape, pattern, file, job, port, prefill and offset for a port",
     lambda value: isinstance(value, dict),
     {"type": "object", "additionalProperties": {"type": "object"}},
 )

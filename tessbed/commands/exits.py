@@ -41,6 +41,7 @@ CODES = {
     "JobCancelled": FAULT,
     "DeviceFault": FAULT,
     "KernelFailure": FAULT,
+    "KernelMisuse": HAZARD,
     "MemoryFault": FAULT,
     "HangError": FAULT,
     "HazardError": HAZARD,

@@ -84,9 +84,19 @@ def plan_kernel(
     given = {**_inferred(kernel, forms), **(arguments or {})}
     settled = settle_arguments(kernel.arguments, given, kernel.name)
     values = dict(settled)
+    _check_scratch(kernel, values)
     known = next((form for form in forms.values() if form[1] is not None), DEFAULT_FORM)
     ports = tuple(_layout(port, values, forms.get(port.name, (None, None)), known) for port in kernel.ports)
     return KernelPlan(kernel, kernel.name, kernel_hash(kernel), settled, ports)
+
+
+def _check_scratch(kernel: Kernel, values: Mapping[str, Any]) -> None:
+    """Raise ContractError for a scratch that can not be divided so."""
+    where = f"{kernel.where}: scratch"
+    gathered, packed = (size.value(values, where) for size in kernel.scratch)
+    if gathered < 0 or packed < 1:
+        text = f"got ({gathered}, {packed}), wanted at least 0 bytes gathered and 1 packed for each byte of output"
+        raise ContractError("scratch", where, text)
 
 
 def _inferred(kernel: Kernel, forms: Mapping[str, Form]) -> dict[str, int]:

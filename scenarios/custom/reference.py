@@ -65,7 +65,8 @@ def _fitting(plan: KernelPlan, port: PortLayout, value: Any) -> np.ndarray:
         array = array.view(np.uint16)
     if array.shape != port.shape or array.dtype != port.type.dtype:
         got = f"got {array.dtype}{list(array.shape)} for {port.name}"
-        text = f"{got}, wanted {port.scalar}{list(port.shape)}; convert it, as in .astype(np.{port.type.dtype})"
+        text = f"{got}, wanted {port.scalar}{list(port.shape)}"
+        text += f"; convert it, as in .astype(np.{port.type.dtype})" if array.shape == port.shape else ""
         raise ContractError("reference", f"the reference of {plan.kernel.where}", text)
     return np.ascontiguousarray(array)
 

@@ -115,6 +115,13 @@ def test_a_plan_that_can_not_be_is_refused(case):
         plan_kernel(made, arguments, forms)
 
 
+def test_a_scratch_is_judged_with_the_arguments():
+    """A share of the scratch that an argument makes impossible is refused with the plan."""
+    made = tessbed.kernel(outputs=["dst"], scratch=(1, "rows - 4"))(body)
+    with pytest.raises(ContractError, match=r"got \(1, 0\), wanted at least 0 bytes gathered and 1 packed"):
+        plan_kernel(made, {"rows": 4})
+
+
 def test_arguments_are_taken_from_shapes():
     """An argument that is an extent has the extent of the array, unless it is given."""
     made = tessbed.kernel(outputs={"dst": "float32[rows, 8]"})(body)

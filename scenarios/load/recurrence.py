@@ -34,8 +34,10 @@ from tessbed.scenarios.load.program import LoadProgram, StreamProgram
 from tessbed.scenarios.load.tally import LoadTally, StageTally, StationTally, StreamTally
 
 END, COME = 0, 1
-JobTimes = tuple[int, int, int, int, int, int]
-"""Stream, frame and job, by their numbers, then the ticks at which it was ready, started and ended."""
+JobTimes = tuple[int, int, int, int, int, int, int]
+"""Stream, frame and job, by their numbers, the ticks at which it was ready, started and ended, and its server."""
+FrameTimes = tuple[int, int, int, int, bool]
+"""Stream and frame, by their numbers, the ticks at which it came and left, and whether it was dropped."""
 Order = tuple[int, int, int, int, int]
 
 
@@ -113,6 +115,7 @@ class LoadReplication:
     stations: list[StationState] = attrs.field(init=False)
     roots: list[list[int]] = attrs.field(init=False)
     times: list[JobTimes] | None = None
+    stays: list[FrameTimes] = attrs.field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         self.streams = [_stream(stream) for stream in self.program.streams]
@@ -279,7 +282,8 @@ class LoadReplication:
         heappush(station.idle, server)
         frame.end[job] = self.now
         if self.times is not None:
-            self.times.append((frame.stream, frame.number, job, frame.ready[job], frame.start[job], self.now))
+            ticks = (frame.ready[job], frame.start[job], self.now)
+            self.times.append((frame.stream, frame.number, job, *ticks, server))
         for other in stage.before:
             last = frame.critical[other]
             if last < 0 or (-self.now, job) < (-frame.end[last], last):
@@ -308,6 +312,8 @@ class LoadReplication:
 
     def _leave(self, state: StreamState, frame: FrameState) -> None:
         """The frame is here no more, as it has ended or goes."""
+        if self.times is not None:
+            self.stays.append((frame.stream, frame.number, frame.arrival, self.now, frame.gone))
         state.pass_time(self.now)
         state.present -= 1
         state.tally.sojourn_ticks += self.now - frame.arrival
@@ -364,11 +370,16 @@ def _stream(program: StreamProgram) -> StreamState:
     return StreamState(program, tally, [job for job, stage in enumerate(program.stages) if not stage.after])
 
 
-def times_of_jobs(program: LoadProgram, replication: int = 0) -> list[JobTimes]:
-    """When each job of each frame was ready, started and ended, sorted."""
-    recurrence = LoadReplication(program, replication, times=[])
+def times_of_jobs(program: LoadProgram) -> list[JobTimes]:
+    """When each job of each frame was ready, started and ended, and where, sorted; of the first replication."""
+    return times_of_all(program)[0]
+
+
+def times_of_all(program: LoadProgram) -> tuple[list[JobTimes], list[FrameTimes]]:
+    """The same, and when each frame came and left, sorted."""
+    recurrence = LoadReplication(program, 0, times=[])
     recurrence.run()
-    return sorted(recurrence.times or [])
+    return sorted(recurrence.times or []), sorted(recurrence.stays)
 
 
 def count_load_in_python(program: LoadProgram, replication: int) -> LoadTally:

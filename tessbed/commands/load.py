@@ -1,10 +1,13 @@
 """`tessbed load`: streams of frames through the jobs of a scenario: latencies, drops, and what the limit is."""
 
+from pathlib import Path
+
 import click
 
 from tessbed.commands.exits import FAILED, OK
-from tessbed.commands.options import json_option, new_command, print_result, scenario_arguments
+from tessbed.commands.options import json_option, new_command, print_result, quiet_option, scenario_arguments
 from tessbed.commands.study import out_option
+from tessbed.commands.timeline_options import recorded_spans, timeline_option
 from tessbed.commands.types import VARIED, OneOf
 from tessbed.scenarios.format.option_values import LOAD_ENGINES, LOADGEN_SCENARIOS
 
@@ -49,7 +52,9 @@ Exit code: 0 ok, 1 the engines disagree or a byte is wrong, 2 invalid input."""
     help="A row for each value of a key, as in a sweep: host.cores=1..8 or streams.0.queue=0,2,4. Can be repeated.",
 )
 @out_option
+@timeline_option
 @json_option
+@quiet_option
 def command(
     file: str,
     settings: tuple[str, ...],
@@ -59,7 +64,9 @@ def command(
     loadgen: str | None,
     varied: tuple[str, ...],
     outputs: tuple[str, ...],
+    timeline: Path | None,
     as_json: bool,
+    quiet: bool,
 ) -> int:
     """The report on stdout; returns the exit code."""
     if varied:
@@ -86,6 +93,11 @@ def command(
         reported["loadgen"] = {"scenario": loadgen, "metrics": loadgen_metrics(reported, loadgen)}
     if loadgen == "server" and not wanted:
         wanted = [parse_condition(f"p99 <= {min(stream.deadline_ticks or 0 for stream in program.streams)}")]
+    if timeline is not None:
+        from tessbed.scenarios.study.load.load_timeline import show_load
+
+        with recorded_spans(timeline, quiet=quiet) as sink:
+            show_load(program, sink)
     if wanted:
         reported["find"] = find_rate(program, wanted, clock_mhz, simulate_load)
     if engine == "verify":

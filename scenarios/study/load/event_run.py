@@ -287,7 +287,7 @@ class EventRun:
     def _end(self, number: int, frame: Frame, job: int, server: int, start: int) -> None:
         stage: StageProgram = self.streams[number].program.stages[job]
         self.queues[stage.station].servers.append(server)
-        self.times.append((number, frame.number, job, frame.ready[job], start, int(self.env.now)))
+        self.times.append((number, frame.number, job, frame.ready[job], start, int(self.env.now), server))
         frame.missing[job] = {-1}
         for other, needs in enumerate(frame.missing):
             if job in needs:
@@ -329,4 +329,4 @@ def _first_difference(program: LoadProgram, ran: list[JobTimes], computed: list[
     key = min(key for key in {**events, **recurrence} if events.get(key) != recurrence.get(key))
     stream = program.streams[key[0]]
     where = f"job {stream.stages[key[2]].name} of frame {key[1]} of {stream.name}"
-    return f"{where}: ready, start, end {events.get(key)} by events, {recurrence.get(key)} by the recurrence"
+    return f"{where}: ready, start, end, server {events.get(key)} by events, {recurrence.get(key)} by the recurrence"

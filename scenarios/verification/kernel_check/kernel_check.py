@@ -67,8 +67,8 @@ class KernelTroubles:
 class KernelCheck:
     """The whole check. `asked` is the run that was asked for, on the device's own grid, None where it did not end.
 
-    `cases` has each case and whether it was fine, `repeats` says whether it did the same again; `orders`, `waits` are
-    None where nothing was right before them.
+    `cases` has each case and whether it was fine, `repeats` says whether it did the same again. That and `orders`,
+    `waits` and `shared` are None where something was wrong before them.
     """
 
     kernel: Kernel
@@ -78,7 +78,7 @@ class KernelCheck:
     asked: CaseRun
     cases: tuple[tuple[CheckCase, bool], ...]
     limits: StaticLimits
-    repeats: bool
+    repeats: bool | None
     orders: ExploredOrders | None
     waits: WaitVerdict | None
     shared: bool | None
@@ -86,7 +86,7 @@ class KernelCheck:
 
     @property
     def verdict(self) -> str:
-        """ "impossible", "hazard", "fault", "wrong" or "ok", the first that holds."""
+        """The first that holds of "impossible", "hazard", "fault", "wrong" and "ok"."""
         kinds = [trouble.kind for trouble in self.troubles]
         return next((kind for kind in ("impossible", "hazard", "fault", "wrong") if kind in kinds), "ok")
 
@@ -138,10 +138,10 @@ def _run(bench: KernelBench, troubles: KernelTroubles, limits: StaticLimits) -> 
     return ran
 
 
-def _repeats(bench: KernelBench, asked: CaseRun, troubles: KernelTroubles) -> bool:
-    """Whether the case that was asked for does the same again: the same ticks, the same bytes."""
+def _repeats(bench: KernelBench, asked: CaseRun, troubles: KernelTroubles) -> bool | None:
+    """Whether the case that was asked for does the same again: the same ticks, the same bytes; None if it failed."""
     if not asked.fine:
-        return True
+        return None
     again = bench.run()
     same = all(np.array_equal(some, others) for some, others in zip(asked.outputs, again.outputs, strict=True))
     if same and asked.ticks == again.ticks:

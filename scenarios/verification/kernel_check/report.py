@@ -66,7 +66,8 @@ def _rows(found: KernelCheck) -> Iterator[tuple[str, str, str]]:
         tried = found.orders
         bad = f"wrong in {len(tried.troubled)} cases" if tried.troubled else "ok"
         yield "orders", f"{tried.orders:,} of {tried.cases} cases, {tried.complete} exhaustively", bad
-    yield "repeated", "as asked, twice", "ok" if found.repeats else "differs"
+    if found.repeats is not None:
+        yield "repeated", "as asked, twice", "ok" if found.repeats else "differs"
     if found.shared is not None:
         yield "shared state", "workers in turns", "differs" if found.shared else "ok"
     yield "bytes", f"{len(cases):,} case{'s' * (len(cases) != 1)}", _bytes(found)

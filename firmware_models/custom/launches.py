@@ -80,7 +80,7 @@ class MovedBand:
 
 @attrs.frozen
 class LaunchKey:
-    """What a kernel's bands depend on."""
+    """What a kernel's bands depend on. Two kernels of one source are two: a closure may tell them apart."""
 
     digest: str
     name: str
@@ -88,7 +88,7 @@ class LaunchKey:
     ports: tuple[tuple[str, tuple[int, ...], bool, int], ...]
     workers: int
     fields: tuple[Any, ...]
-    kernel: Kernel = attrs.field(eq=False, repr=False)
+    kernel: Kernel = attrs.field(repr=False)
     call: KernelCall = attrs.field(eq=False, repr=False)
     spec: DeviceSpec = attrs.field(eq=False, repr=False)
 

@@ -65,6 +65,28 @@ def test_both_engines_count_the_same(columns):
     assert (outline.reads, outline.writes, dict(outline.counts)) == (stats.reads, stats.writes, stats.counts)
 
 
+def filling(value: int):
+    """A kernel of a closure."""
+
+    @tessbed.kernel(outputs=["dst"])
+    def fill(w, src, dst):
+        def store(source, target):
+            target[...] = value
+
+        for box in w.own(dst):
+            yield w.band(src[box], dst[box], store)
+
+    return fill
+
+
+def test_kernels_of_one_source_are_kept_apart():
+    """Bands that were planned for one closure are not those of another."""
+    source = np.zeros(1000, np.uint8)
+    for value in (3, 4, 3):
+        made = run_kernel(filling(value), {"src": source}).outputs["dst"]
+        assert np.array_equal(made, np.full_like(source, value))
+
+
 @tessbed.kernel(outputs=["dst"])
 def seeing(w, src, dst):
     for box in w.own(dst):

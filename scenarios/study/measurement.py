@@ -10,7 +10,7 @@ from tessbed.kernels.ev74.codec import decode
 from tessbed.scenarios.forecast import Meter
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.model import AnyJob, KernelJob, Scenario
-from tessbed.scenarios.outcome import Outcome
+from tessbed.scenarios.outcome import Outcome, ScenarioRun
 from tessbed.scenarios.runner import run_scenario
 from tessbed.scenarios.study.kernel_work import KernelWork
 from tessbed.sim.errors import SpecError
@@ -88,10 +88,20 @@ def measure_scenario(
     What a job did until it failed is no subject of a study.
     """
     done = run_scenario(studied(scenario), engine=engine, trace=trace, meter=meter)
-    found = [_measured(entry.job, scenario.device, entry.outcomes[0]) for entry in done.jobs]
+    return measurement_of(done)
+
+
+def measurement_of(done: ScenarioRun) -> Measurement:
+    """What the EV74 jobs of a run were measured to do."""
+    found = [
+        _measured(entry.job, done.scenario.device, outcome)
+        for entry in done.jobs
+        for outcome in entry.outcomes
+        if outcome.backend == "ev74" and not entry.job.empty
+    ]
     jobs = tuple(job for job in found if isinstance(job, MeasuredJob))
     failed = tuple(job for job in found if isinstance(job, FailedJob))
-    return Measurement(scenario, jobs, failed, done.engine, done.instead)
+    return Measurement(done.scenario, jobs, failed, done.engine, done.instead)
 
 
 def provenance(*measurements: Measurement) -> dict[str, Any]:

@@ -35,6 +35,7 @@ COMMANDS = {
     "explain": "report where every tick of an EV74 job went",
     "trace": "write the timeline of a run, for Perfetto, GTKWave or Surfer",
     "profile": "add up the timeline of a run: top bands, longest waits",
+    "report": "write a run or a study as one HTML file that opens offline",
     "bound": "print certified lower bounds of an EV74 job and the gap to them",
     "advise": "report how many workers pay off, and why",
     "whatif": "re-run with each device parameter worse and better, ranked",

@@ -191,7 +191,7 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
     if "verification" in reported:
         yield _verification_line(reported["verification"])
     yield ""
-    yield _verdict(reported["streams"])
+    yield verdict(reported["streams"])
 
 
 def _stream_table(streams: list[dict[str, Any]]) -> list[str]:
@@ -274,7 +274,8 @@ def _verification_line(found: dict[str, Any]) -> str:
     )
 
 
-def _verdict(streams: list[dict[str, Any]]) -> str:
+def verdict(streams: list[dict[str, Any]]) -> str:
+    """Whether all frames can be done, and how many came in time."""
     saturated = [stream["name"] for stream in streams if not stream["stable"]]
     missed = sum(stream["missed"] for stream in streams)
     if saturated:

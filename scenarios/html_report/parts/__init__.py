@@ -1,0 +1,1 @@
+"""The sections of the report of a run, one module each: values in, markup out."""

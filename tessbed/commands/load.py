@@ -77,33 +77,20 @@ def command(
     if outputs:
         raise click.UsageError("got --out without --vary, wanted both: the table has a row for each varied value")
     from tessbed.scenarios.library import load
-    from tessbed.scenarios.load.simulation import simulate_load
     from tessbed.scenarios.study.load import report
-    from tessbed.scenarios.study.load.compilation import compile_load
-    from tessbed.scenarios.study.load.loadgen import as_loadgen, loadgen_metrics
-    from tessbed.scenarios.study.load.rate_search import find_rate, parse_condition
+    from tessbed.scenarios.study.load.load_study import load_program, study_load
+    from tessbed.scenarios.study.load.rate_search import parse_condition
 
-    wanted = [parse_condition(text) for text in conditions]
+    for text in conditions:
+        parse_condition(text)
     scenario = load(file, settings, seed)
-    program, clock_mhz = compile_load(scenario), scenario.device.clock_mhz
-    if loadgen is not None:
-        program = as_loadgen(program, loadgen, clock_mhz)
-    reported = report.document(scenario, simulate_load(program))
-    if loadgen is not None:
-        reported["loadgen"] = {"scenario": loadgen, "metrics": loadgen_metrics(reported, loadgen)}
-    if loadgen == "server" and not wanted:
-        wanted = [parse_condition(f"p99 <= {min(stream.deadline_ticks or 0 for stream in program.streams)}")]
+    program = load_program(scenario, loadgen)
+    reported = study_load(scenario, program, conditions, loadgen, verify=engine == "verify")
     if timeline is not None:
         from tessbed.scenarios.study.load.load_timeline import show_load
 
         with recorded_spans(timeline, quiet=quiet) as sink:
             show_load(program, sink)
-    if wanted:
-        reported["find"] = find_rate(program, wanted, clock_mhz, simulate_load)
-    if engine == "verify":
-        from tessbed.scenarios.study.load.event_run import verification
-
-        reported["verification"] = verification(scenario, program)
     print_result(reported, lambda: report.lines(reported), as_json=as_json)
     return FAILED if reported.get("verification", {}).get("disagreement") else OK
 

@@ -12,7 +12,7 @@ from tessbed.interface.study_report import StudyReport, study_report
 from tessbed.scenarios import model
 from tessbed.scenarios.format.diagnostics import Location
 from tessbed.scenarios.format.loader import compose
-from tessbed.scenarios.format.option_values import ENGINES, OBJECTIVES, SAMPLERS
+from tessbed.scenarios.format.option_values import ENGINES, LOADGEN_SCENARIOS, OBJECTIVES, SAMPLERS
 from tessbed.scenarios.format.overrides import apply, override_value
 from tessbed.scenarios.format.toml_source import Source
 from tessbed.scenarios.format.toml_writer import toml_text, value_text
@@ -124,6 +124,31 @@ class Scenario:
 
         chosen, traced = checked_name("engine", engine, ENGINES), checked_flag("trace", trace)
         return run_report(run_scenario(self._admitted, engine=chosen, trace=traced))
+
+    def run_load(self, *, find: object = (), loadgen: str | None = None, verify: bool = False) -> StudyReport:
+        """Run the streams of frames, as `tessbed load`: a row for each stream, with its latencies in ticks.
+
+        `find` is a condition or several, such as "p99 <= 5_000_000", that hold up to a rate; `loadgen` sends frames as
+        a scenario of MLPerf's LoadGen; with `verify` the first frames run by events, with every byte. Raises
+        ScenarioError where the scenario has no streams.
+
+        >>> import tessbed
+        >>> report = tessbed.Scenario.load("yolov8n-pipeline-int8").run_load()
+        >>> [(row["stream"], row["missed"], row["p99_ticks"]) for row in report.rows]
+        [('camera', 0, 8961740)]
+        >>> report["critical"]["server"]
+        'mla'
+        """
+        from tessbed.scenarios.study.load import report
+        from tessbed.scenarios.study.load.load_study import load_program, study_load
+
+        wanted = [find] if isinstance(find, str) else find
+        if not isinstance(wanted, list | tuple) or not all(isinstance(text, str) for text in wanted):
+            raise refused("find", find, 'a condition such as "p99 <= 5_000_000", or a list of them')
+        sent = None if loadgen is None else checked_name("loadgen", loadgen, LOADGEN_SCENARIOS)
+        program = load_program(self._admitted, sent)
+        reported = study_load(self._admitted, program, wanted, sent, verify=checked_flag("verify", verify))
+        return study_report("load", reported, report.lines(reported))
 
     def explain(self, *, engine: str = "exact") -> StudyReport:
         """Where every tick of each EV74 job went: rows of job, resource, reason, tiles, ticks."""

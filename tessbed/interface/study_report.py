@@ -80,6 +80,13 @@ def _sweep(document: Mapping[str, Any]) -> Iterator[Row]:
     yield from document["rows"]
 
 
+def _load(document: Mapping[str, Any]) -> Iterator[Row]:
+    plain = ("offered", "accepted", "dropped", "completed", "missed", "stable", "throughput_per_second")
+    for stream in document["streams"]:
+        latencies = {f"{name}_ticks": ticks for name, ticks in stream["latency_ticks"].items()}
+        yield {"stream": stream["name"], **{name: stream[name] for name in plain}, **latencies}
+
+
 ROWS: dict[str, Callable[[Mapping[str, Any]], Iterator[Row]]] = {
     "explain": _explain,
     "bound": _bound,
@@ -87,4 +94,5 @@ ROWS: dict[str, Callable[[Mapping[str, Any]], Iterator[Row]]] = {
     "whatif": _whatif,
     "compare": _compare,
     "sweep": _sweep,
+    "load": _load,
 }

@@ -187,3 +187,17 @@ def test_mistakes(make: Callable[[], object], text: str) -> None:
     """Whatever is passed wrongly is refused in our words, whether it is the scenario's or the caller's."""
     with pytest.raises((tessbed.ScenarioError, tessbed.SpecError), match=re.compile(text)):
         make()
+
+
+def test_a_load_is_that_of_the_command(tmp_path: Path, command: Command) -> None:
+    """`run_load` has the document and the text of `tessbed load`, and a row for each stream."""
+    path = tmp_path / "load.toml"
+    path.write_text(f'{HEAD}[[streams]]\nname = "camera"\nfps = 30\n[load]\nframes = 100\n')
+    found = tessbed.Scenario.load(path).run_load(find="p90 <= 500_000", verify=True)
+    options = ("--find", "p90 <= 500_000", "--engine", "verify")
+    assert found.document == json.loads(command("load", path, *options, "--json").out)
+    assert str(found) == command("load", path, *options).out.rstrip("\n")
+    assert [row["stream"] for row in found.rows] == ["camera"]
+    assert found.to_arrays()["offered"].tolist() == [100]
+    with pytest.raises(tessbed.SpecError, match="find: got 5, wanted a condition"):
+        tessbed.Scenario.load(path).run_load(find=5)

@@ -121,6 +121,42 @@ def test_a_mistake_is_named_in_the_words_of_its_author(tessbed, case):
     assert text in said.err
 
 
+MIXED = """
+name = "mixed"
+[[jobs]]
+name = "race"
+kernel = "race.py:race"
+expect = { fault = "kernel_hazard" }
+[[jobs]]
+name = "dma"
+kernel = "copy.py:copy"
+faults = [{ kind = "dma_error", worker = 1, transfer = 2 }]
+expect = { fault = "dma_error" }
+[[jobs]]
+name = "after"
+kernel = "planes.py:planes"
+args = { rows = 9 }
+[[jobs]]
+name = "tiles"
+op = "tess"
+dtype = "int8"
+shape = [8, 8, 16]
+tiled = { axes = [-1, 0, 1, 2], tile = [1, 4, 8, 16] }
+input = { pattern = "golden" }
+"""
+
+
+def test_a_job_that_fails_leaves_the_device_to_the_next(tessbed):
+    """A hazard and a fault of kernels end their jobs as expected; kernels and operations after them are right."""
+    Path("mixed.toml").write_text(MIXED)
+    said = tessbed("run", "mixed.toml")
+    assert said.code == 0
+    assert said.out.splitlines()[-1] == "ok: 5 of 5 results correct, byte for byte"
+    assert "kernel_hazard, as expected" in said.out
+    assert "dma_error, as expected" in said.out
+    assert "gather 2 of src bytes" in said.out
+
+
 def test_an_error_in_a_file_has_its_place(tessbed):
     """What only the kernel knows is reported at the key that says it."""
     Path("mine.toml").write_text(SCENARIO.replace("n = 70", "m = 70"))

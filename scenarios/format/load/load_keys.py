@@ -116,7 +116,7 @@ ARRIVALS = (
 STREAM = (
     Key("name", "name of the stream, unique in the file", TEXT, required=True),
     Key("jobs", "the jobs that each frame runs, by name; all of them without the key", NAMES),
-    Key("arrivals", "when frames come (see Arrivals)", table=ARRIVALS),
+    Key("arrivals", "when frames come: see the page on loads", table=ARRIVALS),
     Key("fps", "frames a second, instead of arrivals: the same as every, by the device's clock", POSITIVE),
     Key("deadline_ticks", "ticks from its arrival after which a frame is late; none without it", TICKS),
     Key(

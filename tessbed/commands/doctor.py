@@ -17,6 +17,7 @@ EXTRAS = {  # module: (the extra that brings it, what it is for)
     "pyarrow": ("parquet", "sweep tables as Parquet"),
     "distributed": ("cluster", "sweeps on a Dask cluster"),
     "optuna": ("search", "searches that learn from their trials"),
+    "pytest": ("pytest", "scenario files as tests"),
 }
 
 HELP = """Report which rows the A65 executor uses, which form the exact engine has, why, and what else is installed.

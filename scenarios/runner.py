@@ -24,6 +24,7 @@ from tessbed.scenarios.engine_compare import engine_difference
 from tessbed.scenarios.exact_device import ExactDevice, not_exact_because
 from tessbed.scenarios.fault_strikes import idle_faults, planned_faults, submitted
 from tessbed.scenarios.forecast import Meter
+from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.judgement import fill_input, judge_kernel, judge_output
 from tessbed.scenarios.model import AnyJob, KernelJob, Scenario, ScenarioJob
 from tessbed.scenarios.outcome import NO_OUTPUT, JobOutcome, Outcome, ScenarioRun, Trouble, kernel_trouble
@@ -67,6 +68,9 @@ def run_scenario(
     Kernels of one's own are loaded here: this runs their modules. Raises BindingError, CapabilityError, ContractError,
     MemoryError, OSError, ScenarioError for what the caller must correct.
     """
+    if not scenario.jobs:
+        text = "no job to run: all are external, wanted a job of an operation or a kernel, or `tessbed load`"
+        raise ScenarioError([Problem(Location(scenario.name), text)])
     scenario = prepared(scenario)
     instead = not_exact_because(scenario) if engine != "simpy" else None
     engine = "simpy" if instead else engine

@@ -5,6 +5,7 @@ from math import prod
 from typing import Any
 
 from tessbed.kernels import MlaCBlocked, Plan, Strided
+from tessbed.scenarios.load.load_model import Load
 from tessbed.scenarios.model import KernelJob, Scenario, ScenarioJob
 from tessbed.sim.fault_injection import TRANSFER_FAULTS
 from tessbed.sim.spec.device_spec import to_mapping
@@ -22,6 +23,26 @@ def summary_lines(scenario: Scenario) -> Iterator[str]:
     for job in scenario.jobs:
         yield ""
         yield from _kernel(job) if isinstance(job, KernelJob) else _job(job)
+    if scenario.load is not None:
+        yield from _load(scenario.load)
+
+
+def _load(load: Load) -> Iterator[str]:
+    """The jobs that `tessbed load` alone runs, and its streams."""
+    for stage in load.stages:
+        if stage.ticks is not None:
+            yield ""
+            behind = f", after {', '.join(stage.after)}" if stage.after else ""
+            yield f"[{stage.index}] {stage.name}: external, on {stage.server}{behind}"
+            yield f"    takes   {stage.ticks.words}"
+    for stream in load.streams:
+        limits = {"deadline": stream.deadline_ticks, "in flight": stream.in_flight, "queue": stream.queue}
+        said = [f"{name} {limit:,}" for name, limit in limits.items() if limit is not None]
+        yield ""
+        yield f"stream {stream.name}: {', '.join(stream.jobs)}"
+        yield f"    frames  {stream.arrivals.words}"
+        if said:
+            yield f"    limits  {', '.join(said)}{f', {stream.on_full} when full' if stream.queue is not None else ''}"
 
 
 def _changes(path: tuple[str, ...], before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:

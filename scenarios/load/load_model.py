@@ -36,6 +36,17 @@ class Distribution:
         return (self.ticks + self.high) / 2 if self.kind == "uniform" else self.ticks
 
     @property
+    def words(self) -> str:
+        """As a person says it."""
+        if self.kind == "constant":
+            return f"{self.ticks:,} ticks"
+        if self.kind == "uniform":
+            return f"{self.ticks:,} to {self.high:,} ticks, uniform"
+        return (
+            f"{self.ticks:,} ticks on average, {self.kind if self.kind == 'poisson' else f'gamma with cv {self.cv:g}'}"
+        )
+
+    @property
     def values(self) -> Any:
         """As a scenario says it."""
         if self.kind == "constant":
@@ -117,6 +128,17 @@ class Arrivals:
         elif self.kind == "at_once":
             said = {"at_once": self.count, "first": self.first}
         return {name: value for name, value in said.items() if value or name not in ("first", "think")}
+
+    @property
+    def words(self) -> str:
+        """As a person says it."""
+        if self.between is not None:
+            return f"every {self.between.words}{f', from {self.first:,} on' if self.first else ''}"
+        if self.kind == "trace":
+            return f"{len(self.ticks):,} of {self.trace}"
+        if self.kind == "closed":
+            return f"{self.count:,} that come again {self.think:,} ticks after their end"
+        return f"{self.count:,} at tick {self.first:,}"
 
     @property
     def open(self) -> bool:

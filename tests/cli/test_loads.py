@@ -90,6 +90,7 @@ def test_a_row_for_each_value(tessbed, tmp_path) -> None:
 
 
 REFUSED = {
+    "nothing to run": (("run", "open.toml"), "queue: no job to run: all are external"),
     "no streams": (("load", "luma"), "luma plane: no [[streams]], wanted at least one"),
     "a table of nothing": (("load", "open.toml", "--out", "x.csv"), "got --out without --vary"),
     "two questions": (("load", "open.toml", "--vary", "load.seed=1,2", "--find", "p99 < 5"), "got --vary with --find"),
@@ -107,6 +108,15 @@ def test_what_can_not_be_asked_is_refused(tessbed, arguments, message) -> None:
     said = tessbed(*arguments)
     assert (said.code, said.out) == (2, "")
     assert message in said.err
+
+
+def test_a_load_is_shown(tessbed) -> None:
+    """`show` has the external jobs and the streams, with their rules in words."""
+    shown = tessbed("show", "sound.toml").out
+    assert "[1] network: external, on mla, after image\n    takes   70,000 ticks\n" in shown
+    assert "stream camera: image, network, head\n    frames  every 500,000 ticks\n" in shown
+    assert "    limits  deadline 400,000, queue 2, drop_old when full\n" in shown
+    assert "    frames  every 1,000,000 ticks on average, poisson\n" in tessbed("show", "open.toml").out
 
 
 def test_a_scenario_with_a_load_runs_as_any_other(tessbed) -> None:

@@ -31,7 +31,7 @@ MOST_TICKS = 2**40
 TICKS = integer_kind(1, MOST_TICKS)
 TICKS_OR_NONE = integer_kind(0, MOST_TICKS)
 COUNT = integer_kind(1, 1024)
-FRAMES = integer_kind(1, 10**9)
+FRAMES = integer_kind(1, 10**8)
 NAMES = listed('a list of names of jobs, such as ["image", "network"]', TEXT)
 
 

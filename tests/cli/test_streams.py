@@ -37,6 +37,8 @@ LINES: dict[str, tuple[tuple[str, ...], int]] = {
     "explain": (("{file}",), 0),
     "trace": (("{file}", *ON_DEVICE, "-o", "t.pftrace"), 0),
     "profile": (("{file}", *ON_DEVICE), 0),
+    "report": (("{file}", "-o", "report.html"), 0),
+    "load": (("stream.toml",), 0),
     "bound": (("{file}",), 0),
     "advise": (("{file}", "--max-workers", "2"), 0),
     "whatif": (("{file}",), 0),
@@ -63,6 +65,14 @@ def same(source, target):
 def expected(src):
     return src
 """
+STREAM = """
+[[streams]]
+name = "camera"
+arrivals = { every = 1_000_000 }
+
+[load]
+frames = 5
+"""
 UNWRITTEN = "standard output: can not be written: No space left on device"
 Fork = Callable[..., Any]
 
@@ -72,6 +82,7 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
     """`fork(*arguments, out=..., err=..., encoding=...)`, in a folder of its own with a small scenario in it."""
     folder = tmp_path_factory.mktemp("streams")
     (folder / "head.toml").write_text(HEAD)
+    (folder / "stream.toml").write_text(f"{HEAD}{STREAM}")
     (folder / "kernel.py").write_text(KERNEL)
     root = str(Path(__file__).parents[2])
     environment = os.environ | {"PYTHONPATH": root}

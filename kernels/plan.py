@@ -95,3 +95,15 @@ def mark_admitted(plan: Plan) -> Plan:
     """Marks `plan` as one that admission has made, or that was proved to be as good."""
     object.__setattr__(plan, "admitted", True)
     return plan
+
+
+def byte_layout(plan: Plan, *, written: bool) -> tuple[object, ...]:
+    """What decides the meaning of each byte on a plan's output, or on its input."""
+    if plan.packs == written:
+        axes = tuple((axis.extent, min(axis.tile, axis.extent)) for axis in plan.axes)
+        outer = tuple(axis.extent for axis in plan.outer)
+        return plan.tile_format.value, plan.tiled_dtype.value, plan.shape, axes, outer
+    strides = [(axis.stride_bytes, axis.extent) for axis in plan.axes]
+    strides += [(axis.linear_stride_bytes, axis.extent) for axis in plan.outer]
+    steps = sorted((stride, extent) for stride, extent in strides if extent > 1)
+    return "linear", plan.linear_dtype.value, plan.shape, tuple(steps), ()

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from tessbed.kernels.plan import Plan
+from tessbed.kernels.plan import Plan, byte_layout
 from tessbed.runtime.jobs.capability import Need
 
 BACKENDS = ("a65", "ev74")
@@ -86,18 +86,6 @@ class Graph:
         return max(end.required_bytes for end in ends)
 
 
-def physical(plan: Plan, *, written: bool) -> tuple[object, ...]:
-    """What decides the meaning of each byte on a plan's output, or on its input."""
-    if plan.packs == written:
-        axes = tuple((axis.extent, min(axis.tile, axis.extent)) for axis in plan.axes)
-        outer = tuple(axis.extent for axis in plan.outer)
-        return plan.tile_format.value, plan.tiled_dtype.value, plan.shape, axes, outer
-    strides = [(axis.stride_bytes, axis.extent) for axis in plan.axes]
-    strides += [(axis.linear_stride_bytes, axis.extent) for axis in plan.outer]
-    steps = sorted((stride, extent) for stride, extent in strides if extent > 1)
-    return "linear", plan.linear_dtype.value, plan.shape, tuple(steps), ()
-
-
 def _check_types(graph: object, nodes: tuple[object, ...]) -> None:
     if not isinstance(graph, str):
         raise GraphError("type", "graph", f"got the name {graph!r}, wanted text")
@@ -141,9 +129,9 @@ def _check_writers(nodes: tuple[Node, ...]) -> None:
 
 def _check_source(node: Node, nodes: tuple[Node, ...]) -> None:
     """The bytes that a node reads are laid out as they were written."""
-    wanted = physical(node.plan, written=False)
+    wanted = byte_layout(node.plan, written=False)
     for other in nodes:
-        if other.target == node.source and (got := physical(other.plan, written=True)) != wanted:
+        if other.target == node.source and (got := byte_layout(other.plan, written=True)) != wanted:
             text = f"{node.source!r} is written by {other.name} as {_words(got)} and read as {_words(wanted)}"
             raise GraphError("layout", node.name, text)
 

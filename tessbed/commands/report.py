@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tessbed.commands.options import new_command, quiet_option, say, scenario_arguments
+from tessbed.commands.options import new_command, quiet_option, scenario_arguments
+from tessbed.commands.streams import echo
 
 if TYPE_CHECKING:
     from tessbed.scenarios.model import Scenario
@@ -52,7 +53,7 @@ def command(file: str, settings: tuple[str, ...], seed: int | None, output: Path
         if settings or seed is not None:
             raise click.UsageError("--set and --seed change a scenario; a document is what it is")
         page = study_page(file, document)
-        _write(output or _default(Path(file).stem), page, quiet=quiet)
+        _write(output or _default(Path(file).stem), page)
         return int(page.verdict != "ok")
     path = output or _default(stem_of(file) if file != "-" else "stdin")
     return _run(file, settings, seed, path, quiet=quiet)
@@ -81,7 +82,7 @@ def _run(file: str, settings: tuple[str, ...], seed: int | None, path: Path, *, 
         reported = reported_run(scenario, meter)
     checks = () if settings or seed is not None else folder_checks(file, reported)
     page = run_page(reported, checks, _load_parts(scenario))
-    _write(path, page, quiet=quiet)
+    _write(path, page)
     return exit_code(reported.run) or (FAILED if page.verdict != "ok" else 0)
 
 
@@ -97,10 +98,10 @@ def _load_parts(scenario: "Scenario") -> tuple[Any, ...]:
     return tuple(load_sections(report.document(scenario, simulate_load(compile_load(scenario)))))
 
 
-def _write(path: Path, page: Any, *, quiet: bool) -> None:
+def _write(path: Path, page: Any) -> None:
     from tessbed.scenarios.output.files import replacing
 
     text = page.html().encode()
     with replacing(path) as part:
         part.write_bytes(text)
-    say(f"wrote {path}: {len(text):,} bytes, {page.verdict}; open it in a browser", quiet=quiet)
+    echo(f"wrote {path}: {len(text):,} bytes, {page.verdict}; open it in a browser")

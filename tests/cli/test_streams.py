@@ -23,6 +23,7 @@ ON_DEVICE = ("--set", "jobs.0.backend=ev74")
 # command: (arguments, where {file} is a small scenario; its exit code)
 LINES: dict[str, tuple[tuple[str, ...], int]] = {
     "run": (("{file}",), 0),
+    "load": (("stream.toml",), 0),
     "list": ((), 0),
     "show": (("{file}",), 0),
     "validate": (("{file}",), 0),
@@ -38,7 +39,6 @@ LINES: dict[str, tuple[tuple[str, ...], int]] = {
     "trace": (("{file}", *ON_DEVICE, "-o", "t.pftrace"), 0),
     "profile": (("{file}", *ON_DEVICE), 0),
     "report": (("{file}", "-o", "report.html"), 0),
-    "load": (("stream.toml",), 0),
     "bound": (("{file}",), 0),
     "advise": (("{file}", "--max-workers", "2"), 0),
     "whatif": (("{file}",), 0),

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from tessbed.kernels import Plan
-from tessbed.runtime.graph.graph import physical
+from tessbed.kernels.plan import byte_layout
 from tessbed.scenarios.format.diagnostics import KeyPath, Location, alternatives, nearest, path_text
 from tessbed.scenarios.format.load.arrival_parser import arrivals_of
 from tessbed.scenarios.format.load.load_keys import EXTERNAL
@@ -153,8 +153,8 @@ def _handed_on(reader: Reader, stages: Sequence[Stage], listed: Sequence[Values]
             text = f'got "{maker.name}", a kernel of one\'s own, wanted a job of an operation: its layout is known'
             reader.report_error(path, text)
         elif maker.index in plans and stage.index in plans:
-            written = physical(plans[maker.index], written=True)
-            wanted = physical(plans[stage.index], written=False)
+            written = byte_layout(plans[maker.index], written=True)
+            wanted = byte_layout(plans[stage.index], written=False)
             if written != wanted:
                 text = (
                     f'got "{maker.name}", which writes {_layout(written)}, wanted {_layout(wanted)}, as this job reads'

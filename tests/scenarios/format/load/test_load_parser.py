@@ -179,6 +179,12 @@ MISTAKES = {
         "f:33:22: streams[0].arrivals.trace: late.csv, line 4: got tick 5 after 9, wanted the order of ticks: "
         "sort the rows",
     ),
+    "a trace of something else": (
+        "every = 500_000",
+        'trace = "words.csv"',
+        "f:33:22: streams[0].arrivals.trace: words.csv, line 2: got 'soon,camera', wanted a tick and a stream, "
+        "or tick,stream in the first line",
+    ),
     "a trace without the stream": (
         "every = 500_000",
         'trace = "other.csv"',
@@ -245,6 +251,7 @@ MISTAKES = {
 def test_a_mistake_is_reported_in_its_place(old: str, new: str, expected: str, tmp_path: Path) -> None:
     """One line for each mistake: what was got, what was wanted, what to do."""
     (tmp_path / "late.csv").write_text("tick,stream\n3,camera\n9,other\n5,camera\n")
+    (tmp_path / "words.csv").write_text("3,camera\nsoon,camera\n")
     (tmp_path / "other.csv").write_text("tick,stream\n3,kamera\n")
     assert SOUND.count(old) == 1
     assert problems_of(SOUND.replace(old, new), tmp_path) == [expected]
@@ -277,6 +284,16 @@ def test_all_arrivals_read_back_as_the_same(arrivals: str, tmp_path: Path) -> No
     shown = toml_text(to_values(scenario))
     assert f"arrivals = {arrivals}\n" in shown
     assert compose(parse_toml(shown, "g"), tmp_path) == scenario
+
+
+def test_a_trace_may_do_without_a_header(tmp_path: Path) -> None:
+    """The rows of the stream, in order, whether their columns are named or not."""
+    text = SOUND.replace("every = 500_000", 'trace = "a.csv"')
+    for header in ("", "tick,stream\n"):
+        (tmp_path / "a.csv").write_text(f"{header}3,camera\n4,other\n9,camera\n")
+        load = compose(parse_toml(text, "f"), tmp_path).load
+        assert load is not None
+        assert load.streams[0].arrivals.ticks == (3, 9)
 
 
 def test_a_scenario_without_a_load_has_none() -> None:

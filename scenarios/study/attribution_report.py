@@ -25,6 +25,7 @@ def document(measurement: Measurement) -> dict[str, Any]:
                 "name": measured.job.name,
                 "workers": measured.workers,
                 "device_ticks": measured.stats.device_ticks,
+                "written_bytes": measured.stats.writes.payload_bytes,
                 "account": [
                     {"resource": term.resource, "reason": term.reason, "tiles": term.tiles, "ticks": ticks}
                     for term, ticks in attribute_ticks(measured).items()

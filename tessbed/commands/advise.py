@@ -49,7 +49,8 @@ def command(
         reported = worker_scaling.document(scenario, max_workers, percent, engine, meter)
     print_provenance(reported, engine, quiet=quiet)
     if plot is not None:
-        from tessbed.scenarios.study.plots import plot_scaling, save
+        from tessbed.scenarios.study.plots.figure import DeviceCaption, save
+        from tessbed.scenarios.study.plots.studies import plot_scaling
 
-        save(plot_scaling(reported), plot)
+        save(plot_scaling(reported, DeviceCaption.of(scenario)), plot)
     print_result(reported, lambda: worker_scaling.lines(reported), as_json=as_json)

@@ -1,5 +1,7 @@
 """`tessbed compare`: which terms make the difference between two runs."""
 
+from pathlib import Path
+
 import click
 
 from tessbed.commands.exits import FAILED, OK
@@ -13,7 +15,7 @@ from tessbed.commands.options import (
     settings_option,
 )
 from tessbed.commands.streams import echo_json
-from tessbed.commands.study import engine_option, measured, print_provenance
+from tessbed.commands.study import engine_option, measured, plot_option, print_provenance
 from tessbed.commands.types import SCENARIO, Number
 
 HELP = """Compare RUN1 with RUN2, each a run folder (`tessbed run -o`) or a scenario: which terms of the accounts of
@@ -34,6 +36,7 @@ Exit code: 0 ok, 1 a job changed as --fail-if says, 2 invalid input."""
 )
 @click.option("--top", type=Number(1), default=12, show_default=True, help="Number of terms to show per job.")
 @engine_option
+@plot_option
 @json_option
 @quiet_option
 def command(
@@ -44,6 +47,7 @@ def command(
     limits: tuple[str, ...],
     top: int,
     engine: str,
+    plot: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -63,6 +67,11 @@ def command(
         text = None if changed else comparison.stale(reported[side]["run"], found)
         if text:
             say(text, quiet=quiet)
+    if plot is not None:
+        from tessbed.scenarios.study.plots.figure import DeviceCaption, save
+        from tessbed.scenarios.study.plots.studies import plot_comparison
+
+        save(plot_comparison(reported, DeviceCaption.of_both(before.scenario, after.scenario)), plot)
     if not judged:
         print_result(reported, lambda: comparison.lines(reported, top), as_json=as_json)
         return OK

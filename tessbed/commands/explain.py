@@ -40,7 +40,8 @@ def command(
         reported = attribution_report.document(measure_scenario(scenario, engine, meter=meter))
     print_provenance(reported, engine, quiet=quiet)
     if plot is not None:
-        from tessbed.scenarios.study.plots import plot_attribution, save
+        from tessbed.scenarios.study.plots.figure import DeviceCaption, save
+        from tessbed.scenarios.study.plots.studies import plot_attribution
 
-        save(plot_attribution(reported), plot)
+        save(plot_attribution(reported, DeviceCaption.of(scenario)), plot)
     print_result(reported, lambda: attribution_report.lines(reported, top), as_json=as_json)

@@ -6,7 +6,7 @@ import click
 
 from tessbed.commands.exits import FAILED, OK
 from tessbed.commands.options import json_option, new_command, print_result, quiet_option, scenario_arguments
-from tessbed.commands.study import out_option
+from tessbed.commands.study import out_option, plot_option
 from tessbed.commands.timeline_options import recorded_spans, timeline_option
 from tessbed.commands.types import VARIED, OneOf
 from tessbed.scenarios.format.option_values import LOAD_ENGINES, LOADGEN_SCENARIOS
@@ -53,6 +53,7 @@ Exit code: 0 ok, 1 the engines disagree or a byte is wrong, 2 invalid input."""
 )
 @out_option
 @timeline_option
+@plot_option
 @json_option
 @quiet_option
 def command(
@@ -65,12 +66,15 @@ def command(
     varied: tuple[str, ...],
     outputs: tuple[str, ...],
     timeline: Path | None,
+    plot: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """The report on stdout; returns the exit code."""
     if varied:
         given = [name for name, value in (("--find", conditions), ("--loadgen", loadgen)) if value]
+        if plot is not None:
+            raise click.UsageError("got --vary with --plot, wanted one of them: a plot shows one load")
         if given or engine != "exact":
             raise click.UsageError(f"got --vary with {(given or ['--engine verify'])[0]}, wanted one of them")
         return _sweep(file, settings, seed, varied, outputs, as_json=as_json)
@@ -91,6 +95,11 @@ def command(
 
         with recorded_spans(timeline, quiet=quiet) as sink:
             show_load(program, sink)
+    if plot is not None:
+        from tessbed.scenarios.study.plots.figure import DeviceCaption, save
+        from tessbed.scenarios.study.plots.loads import plot_load
+
+        save(plot_load(reported, DeviceCaption.of(scenario)), plot)
     print_result(reported, lambda: report.lines(reported), as_json=as_json)
     return FAILED if reported.get("verification", {}).get("disagreement") else OK
 

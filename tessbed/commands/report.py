@@ -91,11 +91,9 @@ def _load_parts(scenario: "Scenario") -> tuple[Any, ...]:
     if scenario.load is None:
         return ()
     from tessbed.scenarios.html_report.study_report import load_sections
-    from tessbed.scenarios.load.simulation import simulate_load
-    from tessbed.scenarios.study.load import report
-    from tessbed.scenarios.study.load.compilation import compile_load
+    from tessbed.scenarios.study.load.load_study import load_program, study_load
 
-    return tuple(load_sections(report.document(scenario, simulate_load(compile_load(scenario)))))
+    return tuple(load_sections(study_load(scenario, load_program(scenario))))
 
 
 def _write(path: Path, page: Any) -> None:

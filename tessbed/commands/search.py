@@ -17,6 +17,7 @@ from tessbed.commands.study import (
     out_option,
     plot_option,
     print_provenance,
+    varied_caption,
 )
 from tessbed.commands.types import SCENARIO, VARIED, Number, OneOf
 from tessbed.scenarios.format.diagnostics import ScenarioError
@@ -106,9 +107,11 @@ def command(
     print_provenance(reported, engine, quiet=quiet)
     table.write_table(outputs, report.rows(found))
     if plot is not None:
-        from tessbed.scenarios.study.plots import course, save
+        from tessbed.scenarios.study.plots.figure import save
+        from tessbed.scenarios.study.plots.spaces import plot_search
 
-        save(course(reported, report.best_so_far([trial["ticks"] for trial in reported["trials"]])), plot)
+        best = report.best_so_far([trial["ticks"] for trial in reported["trials"]])
+        save(plot_search(reported, best, varied_caption(memory.resolver, spanned)), plot)
     print_result(reported, lambda: report.lines(reported), as_json=as_json)
     tried = [found.baseline, *(trial.row for trial in found.trials)]
     if failures := bugs(tried):

@@ -1,7 +1,7 @@
 """Options that the studies share."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,9 @@ from tessbed.scenarios.format.option_values import ENGINES
 if TYPE_CHECKING:
     from tessbed.scenarios.forecast import Forecast, Meter
     from tessbed.scenarios.model import Scenario
+    from tessbed.scenarios.study.plots.figure import DeviceCaption
+    from tessbed.scenarios.study.sweep.resolver import Resolver
+    from tessbed.scenarios.study.sweep.space import Space
     from tessbed.scenarios.study.sweep.store import Store
 
 engine_option = click.option(
@@ -28,9 +31,9 @@ engine_option = click.option(
 def _drawable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
     """The file to draw, which is refused before the work begins."""
     if path is not None:
-        from tessbed.scenarios.study import plots
+        from tessbed.scenarios.study.plots.figure import check_plot_file
 
-        plots.check_plot_file(path)
+        check_plot_file(path)
     return path
 
 
@@ -67,6 +70,18 @@ def check_outputs(db: str, outputs: Sequence[str], plot: Path | None) -> None:
     from tessbed.scenarios.study.sweep.table import check_files
 
     check_files(outputs, [("--db", Path(db)), *([("--plot", plot)] if plot else [])])
+
+
+def varied_caption(resolver: "Resolver", spanned: "Space") -> "DeviceCaption":
+    """What a plot says of the devices of a space; without a clock where the scenario alone can not be resolved."""
+    from tessbed.scenarios.format.diagnostics import ScenarioError
+    from tessbed.scenarios.study.plots.figure import DeviceCaption
+    from tessbed.sim.errors import SpecError
+
+    keys = [axis.key for axis in spanned.axes if axis.key.startswith("device.")]
+    with suppress(SpecError, ScenarioError):
+        return DeviceCaption.of(resolver.resolve(()).base).with_varied(keys)
+    return DeviceCaption()
 
 
 @contextmanager

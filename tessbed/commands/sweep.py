@@ -18,10 +18,12 @@ from tessbed.commands.study import (
     out_option,
     plot_option,
     print_provenance,
+    varied_caption,
 )
 from tessbed.commands.types import SCENARIO, VARIED, Number
 
 if TYPE_CHECKING:
+    from tessbed.scenarios.study.plots.figure import DeviceCaption
     from tessbed.scenarios.study.sweep import space
 
 HELP = """Time the EV74 jobs of SCENARIO for every combination of the varied keys.
@@ -99,9 +101,10 @@ def command(
     print_provenance(by, engine, quiet=quiet)
     table.write_table(outputs, rows)
     if plot is not None:
-        from tessbed.scenarios.study.plots import save
+        from tessbed.scenarios.study.plots.figure import save
+        from tessbed.scenarios.study.sweep.resolver import Resolver
 
-        save(_picture(name, spanned, rows), plot)
+        save(_picture(name, spanned, rows, varied_caption(Resolver(file, settings, engine), spanned)), plot)
     document = {"schema_version": 1, "name": name, **by, "rows": rows}
     print_result(document, lambda: table.table_lines(name, spanned, rows), as_json=as_json)
     if failures := bugs(found):
@@ -109,9 +112,9 @@ def command(
     return FAILED if all(row["error"] for row in rows) else OK
 
 
-def _picture(name: str, spanned: "space.Space", rows: list[dict[str, Any]]) -> Any:
+def _picture(name: str, spanned: "space.Space", rows: list[dict[str, Any]], device: "DeviceCaption") -> Any:
     """The best makespan over the first parameter, a line for each value of the second."""
-    from tessbed.scenarios.study.plots import curves
+    from tessbed.scenarios.study.plots.spaces import plot_sweep
     from tessbed.scenarios.study.sweep.space import plain
 
     first, *others = (axis.key for axis in spanned.axes)
@@ -122,4 +125,4 @@ def _picture(name: str, spanned: "space.Space", rows: list[dict[str, Any]]) -> A
             line[row[first]] = min(row["device_ticks"], line.get(row[first], row["device_ticks"]))
     title = f"{name}, the best over {', '.join(others[1:])}" if others[1:] else name
     legend = others[0] if others else ""
-    return curves(title, first, [plain(value) for value in spanned.axes[0].values], legend, best)
+    return plot_sweep(title, first, [plain(value) for value in spanned.axes[0].values], legend, best, device)

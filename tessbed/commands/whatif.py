@@ -1,7 +1,9 @@
 """`tessbed whatif`: what each parameter of the device is worth."""
 
+from pathlib import Path
+
 from tessbed.commands.options import json_option, new_command, print_result, quiet_option, scenario_arguments
-from tessbed.commands.study import engine_option, measured, print_provenance
+from tessbed.commands.study import engine_option, measured, plot_option, print_provenance
 
 HELP = """Re-run the EV74 jobs of SCENARIO with each parameter of the device one step down and up, halved, doubled and
 infinitely good (unlimited, or free). Ranked by what a better value saves; anomalies are flagged."""
@@ -10,9 +12,18 @@ infinitely good (unlimited, or free). Ranked by what a better value saves; anoma
 @new_command("whatif", HELP)
 @scenario_arguments
 @engine_option
+@plot_option
 @json_option
 @quiet_option
-def command(file: str, settings: tuple[str, ...], seed: int | None, engine: str, as_json: bool, quiet: bool) -> None:
+def command(
+    file: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    engine: str,
+    plot: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """The ranked table on stdout."""
     from tessbed.scenarios.library import load
     from tessbed.scenarios.study import sensitivity
@@ -23,4 +34,9 @@ def command(file: str, settings: tuple[str, ...], seed: int | None, engine: str,
         base, rows = sensitivity.sensitivities(scenario, engine, meter)
     reported = sensitivity.document(base, rows)
     print_provenance(reported, engine, quiet=quiet)
+    if plot is not None:
+        from tessbed.scenarios.study.plots.figure import DeviceCaption, save
+        from tessbed.scenarios.study.plots.studies import plot_sensitivity
+
+        save(plot_sensitivity(reported, DeviceCaption.of(scenario)), plot)
     print_result(reported, lambda: sensitivity.lines(reported), as_json=as_json)

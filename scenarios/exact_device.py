@@ -23,10 +23,10 @@ from tessbed.runtime.jobs.job import OK, JobResult
 from tessbed.runtime.jobs.states import State
 from tessbed.runtime.memory.device_addresses import SuccessiveJobs, device_heap
 from tessbed.scenarios.model import AnyJob, KernelJob, Scenario, ScenarioJob
-from tessbed.sim.checkers.kernel_report import KernelReport
 from tessbed.sim.completion_record import Completion, Record
 from tessbed.sim.exact.engine import simulate
 from tessbed.sim.exact.program import Timing, unrolled
+from tessbed.sim.kernel_report import KernelReport
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.stats import JobStats, TransferRecord
 

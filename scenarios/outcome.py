@@ -11,7 +11,7 @@ from tessbed.scenarios.backends import BackendRun
 from tessbed.scenarios.custom.reference import KernelMismatch
 from tessbed.scenarios.model import AnyJob, Scenario, TickLimit
 from tessbed.scenarios.oracle.comparison import Mismatch
-from tessbed.sim.checkers.kernel_report import KernelReport, plain_bytes
+from tessbed.sim.kernel_report import KernelReport, plain_bytes
 
 NO_OUTPUT = np.empty(0, np.uint8)
 

@@ -10,7 +10,7 @@ import attrs
 from tessbed.sim.completion_record import Completion
 
 if TYPE_CHECKING:
-    from tessbed.sim.checkers.kernel_report import KernelReport
+    from tessbed.sim.kernel_report import KernelReport
 
 STALLS = ("issue", "gather", "slot", "compute", "order", "end")
 WORD = (1 << 64) - 1

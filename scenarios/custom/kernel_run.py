@@ -18,8 +18,8 @@ from tessbed.runtime.jobs.job import Job, JobResult
 from tessbed.runtime.memory.buffers import Buffer, View
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios.custom.reference import KernelMismatch, expected_outputs, first_mismatch
-from tessbed.sim.checkers.kernel_report import KernelReport
 from tessbed.sim.device.device import Device
+from tessbed.sim.kernel_report import KernelReport
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 ALIGNMENT_BYTES = 64

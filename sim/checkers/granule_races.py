@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tessbed.sim.checkers.finding import Hazard, HazardAccess
+from tessbed.sim.finding import Hazard, HazardAccess
 from tessbed.sim.source_line import SourceLine
 from tessbed.sim.transfer.descriptor import Descriptor
 

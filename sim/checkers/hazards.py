@@ -15,12 +15,12 @@ from itertools import count
 import attrs
 import numpy as np
 
-from tessbed.sim.checkers.finding import Folds, Hazard
 from tessbed.sim.checkers.granule_races import NEVER, Ranges, Write, find_races, granules_of, merged
-from tessbed.sim.checkers.kernel_report import KernelError, KernelReport
 from tessbed.sim.checkers.read_races import find_read_races, read_hazard
 from tessbed.sim.checkers.scratch_hazards import Staging
 from tessbed.sim.errors import HazardError
+from tessbed.sim.finding import Folds, Hazard
+from tessbed.sim.kernel_report import KernelError, KernelReport
 
 HAZARD_KINDS = {
     "granule_race": "two transfers write one granule and nothing orders them",

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tessbed.sim.checkers.finding import Hazard, HazardAccess
 from tessbed.sim.checkers.granule_races import Ranges, Write, granules_of, merged, ordered, overlaps, row_in
+from tessbed.sim.finding import Hazard, HazardAccess
 
 
 def find_read_races(reads: Sequence[Write], writes: Sequence[Write]) -> list[tuple[Write, Write, int]]:

@@ -12,8 +12,8 @@ from typing import Protocol, runtime_checkable
 import attrs
 import numpy as np
 
-from tessbed.sim.checkers.finding import Hazard, HazardAccess
 from tessbed.sim.checkers.granule_races import Write
+from tessbed.sim.finding import Hazard, HazardAccess
 from tessbed.sim.source_line import SourceLine
 from tessbed.sim.transfer.descriptor import Descriptor
 

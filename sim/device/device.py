@@ -13,7 +13,6 @@ from simpy import Environment, Event, Process
 
 from tessbed.sim.checkers.hazards import Checker, JobCheck
 from tessbed.sim.checkers.job_invariants import check_job_stats
-from tessbed.sim.checkers.kernel_report import KernelReport
 from tessbed.sim.completion_record import RECORD_BYTES, Completion, Record, encode_record, from_fault
 from tessbed.sim.device.interrupt import CompletionInterrupt, Ending
 from tessbed.sim.device.job import JobContext
@@ -26,6 +25,7 @@ from tessbed.sim.events import event_queue
 from tessbed.sim.events.deadlock import run_until
 from tessbed.sim.events.wait_graph import Waiting
 from tessbed.sim.fault_injection import FAULT_KINDS, Fault, FaultPlan, Strike, injections, no_faults, struck_transfer
+from tessbed.sim.kernel_report import KernelReport
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.stats import JobStats
 from tessbed.sim.tracer import Tracer

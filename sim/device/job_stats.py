@@ -2,10 +2,10 @@
 
 import attrs
 
-from tessbed.sim.checkers.kernel_report import KernelReport
 from tessbed.sim.completion_record import Completion
 from tessbed.sim.device.job import JobContext
 from tessbed.sim.dma.engine import Dma
+from tessbed.sim.kernel_report import KernelReport
 from tessbed.sim.stats import Digest, JobStats, PoolStats, PortStats, Traffic
 
 

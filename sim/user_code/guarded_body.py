@@ -15,9 +15,9 @@ Closing a body runs its `finally` blocks, and nothing that they do counts any mo
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tessbed.sim.checkers.finding import HazardAccess
 from tessbed.sim.checkers.hazards import JobCheck
 from tessbed.sim.errors import DeviceFault
+from tessbed.sim.finding import HazardAccess
 from tessbed.sim.source_line import first_line, line_of, lines_of
 from tessbed.sim.user_code import loop_watch
 from tessbed.sim.user_code.errors import KernelMisuse

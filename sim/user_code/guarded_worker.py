@@ -17,11 +17,11 @@ import attrs
 import numpy as np
 
 import tessbed.sim.source_line as source_line
-from tessbed.sim.checkers.finding import HazardAccess
 from tessbed.sim.checkers.hazards import JobCheck
-from tessbed.sim.checkers.kernel_report import KernelError
 from tessbed.sim.checkers.scratch_hazards import Span
 from tessbed.sim.errors import DeviceFault, HazardError
+from tessbed.sim.finding import HazardAccess
+from tessbed.sim.kernel_report import KernelError
 from tessbed.sim.source_line import SourceLine, lines_of
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.transfer.descriptor import Descriptor, check_fields

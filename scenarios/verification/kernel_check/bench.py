@@ -20,12 +20,12 @@ from tessbed.scenarios.custom.reference import expected_outputs
 from tessbed.scenarios.verification.explore import schedules
 from tessbed.scenarios.verification.kernel_check.wrong_bytes import PREFILL, OutputPages, WrongBytes, first_wrong_scalar
 from tessbed.sim.checkers.hazards import Checker, JobCheck
-from tessbed.sim.checkers.kernel_report import KernelReport
 from tessbed.sim.completion_record import RECORD_BYTES, Completion
 from tessbed.sim.device.device import Device, Submission
 from tessbed.sim.device.job import JobContext
 from tessbed.sim.errors import DeviceFault, HangError
 from tessbed.sim.interleavings.untimed_engine import Choose, UntimedEngine, UntimedJob
+from tessbed.sim.kernel_report import KernelReport
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.transfer.memory import DeviceMemory, MemoryProbe

@@ -16,7 +16,7 @@ from tessbed.scenarios.model import KernelJob
 from tessbed.scenarios.verification.explore import schedules
 from tessbed.scenarios.verification.explore.exploration import MOST_ORDERS, Exploration, Failure
 from tessbed.scenarios.verification.kernel_check.bench import CaseRun, CheckCase, KernelBench, bench_of
-from tessbed.sim.checkers.finding import Finding
+from tessbed.sim.finding import Finding
 from tessbed.sim.interleavings.actions import Name
 from tessbed.sim.interleavings.dpor import Search
 from tessbed.sim.interleavings.untimed_engine import Choose, ExecutedAction

@@ -19,8 +19,8 @@ from tessbed.scenarios.verification.kernel_check.orders import ExploredOrders, e
 from tessbed.scenarios.verification.kernel_check.shared_state import SharedState, find_shared_state
 from tessbed.scenarios.verification.kernel_check.sizes import check_sizes, size_of
 from tessbed.scenarios.verification.kernel_check.static_limits import StaticLimits
-from tessbed.sim.checkers.finding import Finding, Where
-from tessbed.sim.checkers.kernel_report import KernelError
+from tessbed.sim.finding import Finding, Where
+from tessbed.sim.kernel_report import KernelError
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 WAIT_CASES = 24

@@ -9,8 +9,8 @@ from tessbed.scenarios.verification.kernel_check.bench import CheckCase
 from tessbed.scenarios.verification.kernel_check.kernel_check import KernelCheck, KernelTrouble
 from tessbed.scenarios.verification.kernel_check.shared_state import SharedState
 from tessbed.scenarios.verification.kernel_check.wrong_bytes import WrongBytes
-from tessbed.sim.checkers.finding import Finding
-from tessbed.sim.checkers.kernel_report import KernelError, error_lines, finding_lines
+from tessbed.sim.finding import Finding
+from tessbed.sim.kernel_report import KernelError, error_lines, finding_lines
 from tessbed.sim.source_line import SourceLine, snippet
 
 SCHEMA_VERSION = 1

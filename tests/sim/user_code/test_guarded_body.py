@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tessbed.sim.checkers.hazards import HAZARD_KINDS, Checker
-from tessbed.sim.checkers.kernel_report import KernelReport
 from tessbed.sim.completion_record import STATUS
 from tessbed.sim.interleavings.untimed_engine import UntimedEngine, UntimedJob
+from tessbed.sim.kernel_report import KernelReport
 from tessbed.sim.user_code.user_code import UserCode
 from tests.sim.rig import OUT, build, copy_body
 from tests.sim.user_code import kernels

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tessbed.sim.checkers.finding import Folds, Hazard, HazardAccess, worker_words
+from tessbed.sim.finding import Folds, Hazard, HazardAccess, worker_words
 from tessbed.sim.source_line import SourceLine
 
 FIRST, SECOND = SourceLine("a.py", 3, "f"), SourceLine("a.py", 9, "f")

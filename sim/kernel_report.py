@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from tessbed.sim.checkers.finding import Finding, HazardAccess, Where, worker_words
+from tessbed.sim.finding import Finding, HazardAccess, Where, worker_words
 from tessbed.sim.source_line import SourceLine, snippet
 
 

@@ -15,8 +15,10 @@ Document = dict[str, Any]
 
 
 def sweep_page(document: Document) -> Page:
-    """Every point of a sweep, the best first, and the best over each varied key."""
+    """Every point of a sweep, the best first, and the best over each varied key; a sweep of loads is a table."""
     rows = document["rows"]
+    if rows and "stable" in rows[0]:
+        return _load_sweep_page(rows)
     keys = _varied(rows)
     good = [row for row in rows if not row["error"]]
     ranked = sorted(good, key=lambda row: row[RESULTS]) + [row for row in rows if row["error"]]
@@ -33,6 +35,19 @@ def sweep_page(document: Document) -> Page:
             section("Best by value", *by_key, anchor="by-value"),
             section("Points", _points(ranked), anchor="points"),
         ),
+        "ok" if good else "failed",
+    )
+
+
+def _load_sweep_page(rows: list[Document]) -> Page:
+    """The load at each value, in the order of the values."""
+    good = [row for row in rows if not row["error"]]
+    stable = sum(row["stable"] for row in good)
+    words = f"{len(rows):,} loads, {len(rows) - len(good):,} without a result, {stable:,} stable"
+    return Page(
+        "loads",
+        "A sweep of loads; ticks are model ticks, not calibrated on silicon.",
+        (section("Verdict", note(words), anchor="verdict"), section("Points", _points(rows), anchor="points")),
         "ok" if good else "failed",
     )
 

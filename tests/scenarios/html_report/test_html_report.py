@@ -101,6 +101,15 @@ def test_the_configuration_shows_what_differs(chroma) -> None:
     assert all(row[5] for row in everything)
 
 
+def test_buffers_are_held_until_the_host_knows(chroma) -> None:
+    """Each job holds its buffers for its job ticks, and for those of completion behind its record."""
+    rows = parse(chroma).by_id("buffers").rows()
+    measured = measure_scenario(studied(load("chroma", ["device.slots=3"]))).jobs
+    assert [row[0] for row in rows] == ["chroma", "chroma int8 padded"]
+    assert [row[3] for row in rows] == [f"{one.stats.job_ticks:,}" for one in measured]
+    assert [row[5] for row in rows] == [f"{one.stats.parts['completion']:,}" for one in measured]
+
+
 def test_every_sum_of_the_audit_agrees(chroma) -> None:
     """Both sides of each line are equal, and there are lines for every core of every job."""
     rows = parse(chroma).by_id("audit").rows()
@@ -257,6 +266,17 @@ def printed(argv: list[str]) -> dict:
     with redirect_stdout(io.StringIO()) as out, pytest.raises(SystemExit):
         main(argv)
     return json.loads(out.getvalue())
+
+
+def test_a_sweep_of_loads_is_a_table(here) -> None:
+    """Every row of the document, in its order."""
+    document = printed(["load", "yolov8n-pipeline-int8", "--vary", "host.cores=1..2", "--json"])
+    Path("loads.json").write_text(json.dumps(document))
+    code, text = report("loads.json")
+    assert code == 0
+    offline(text)
+    assert [row[0] for row in parse(text).by_id("points").rows()] == ["1", "2"]
+    assert "2 stable" in text
 
 
 REFUSED = {

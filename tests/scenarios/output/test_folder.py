@@ -83,7 +83,7 @@ def test_an_error_that_names_no_file_names_the_folder(tmp_path, monkeypatch, run
 
 def test_a_new_folder_that_fails_is_not_there(tmp_path, monkeypatch, runs) -> None:
     """Nor are the parents that were made for it; a folder that was there stays, empty."""
-    monkeypatch.setattr(run_folder, "contents", lambda done: 1 / 0)
+    monkeypatch.setattr(run_folder, "contents", lambda *arguments: 1 / 0)
     (tmp_path / "empty").mkdir()
     for target in (tmp_path / "a" / "b" / "run", tmp_path / "empty"):
         with pytest.raises(ZeroDivisionError):

@@ -28,7 +28,7 @@ UNITS = {"band_ticks": "bands", "run_ticks": "runs", "scalar_ticks": "scalars", 
 class ComputePart:
     """A part of the compute ticks of a class of tiles: so many `units`, each at `unit_ticks` of a parameter.
 
-    For a kernel of one's own the ticks of a band are its own affair: `unit_ticks` is None.
+    Where a kernel of one's own gives the ticks of its bands in numbers, they are its own affair: `unit_ticks` is None.
     """
 
     tiles: str
@@ -51,19 +51,50 @@ def compute_parts(measured: MeasuredJob, core: int) -> list[ComputePart]:
     planned_alike(measured)
     workers = range(core, measured.workers, measured.spec.cores)
     if isinstance(measured.asked, KernelWork):
-        parts = _given(measured, measured.asked, workers)
+        parts = _of_kernel(measured, measured.asked, workers)
     else:
         parts = _counted(measured, workers)
     return sorted((part for part in parts if part.count), key=lambda part: (-part.ticks, part.tiles, part.parameter))
 
 
-def _given(measured: MeasuredJob, asked: KernelWork, workers: range) -> list[ComputePart]:
+def _of_kernel(measured: MeasuredJob, asked: KernelWork, workers: range) -> list[ComputePart]:
+    """The parts of a user's kernel: opened where its ticks are a cost of the device, else the ticks that it gives."""
+    prices = parameters(measured.spec)
+    here = _kernel_ticks(asked, measured.spec, measured.workers, workers)
+    if here != _kernel_ticks(asked, _priced(measured.spec, ""), measured.workers, workers):
+        probed = {
+            name: _kernel_ticks(asked, _priced(measured.spec, name), measured.workers, workers) for name in prices
+        }
+        if all(probed.values()):
+            parts = _summed({name: ticks for name, ticks in probed.items() if ticks}, prices)
+            if sum(part.ticks for part in parts) == sum(ticks for _, ticks in here or ()):
+                return parts
+    return _given(here or [])
+
+
+def _kernel_ticks(asked: KernelWork, spec: DeviceSpec, grid: int, workers: range) -> list[tuple[str, int]] | None:
+    """The line and the ticks of each band on such a device; None where the kernel fails there."""
+    try:
+        bands = (band for worker in workers for band in asked.bands(spec, grid, worker))
+        return [(str(band.planned.line or ""), band.ticks) for band in bands]
+    except Exception:  # a user's code, on a device that nobody asked it to run on
+        return None
+
+
+def _summed(probed: dict[str, list[tuple[str, int]]], prices: dict[str, int]) -> list[ComputePart]:
+    """The counts of each parameter by line; those of devices on which the kernel plans other bands do not add up."""
+    totals: Counter[tuple[str, str]] = Counter()
+    for name, bands in probed.items():
+        for tiles, count in bands:
+            totals[tiles, name] += count
+    return [ComputePart(t, name, count, prices[name], count * prices[name]) for (t, name), count in totals.items()]
+
+
+def _given(found: list[tuple[str, int]]) -> list[ComputePart]:
     bands, ticks = Counter[str](), Counter[str]()
-    for worker in workers:
-        for band in asked.bands(measured.spec, measured.workers, worker):
-            tiles = str(band.planned.line or "")
-            bands[tiles] += 1
-            ticks[tiles] += band.ticks
+    for tiles, own in found:
+        bands[tiles] += 1
+        ticks[tiles] += own
     return [ComputePart(tiles, GIVEN, count, None, ticks[tiles]) for tiles, count in bands.items()]
 
 

@@ -1,6 +1,7 @@
 """Compute counts: they sum to what the cores computed, and count what the device counted."""
 
 from collections import Counter
+from pathlib import Path
 
 import attrs
 import pytest
@@ -68,9 +69,28 @@ def test_explain_opens_its_terms_of_computation() -> None:
     assert any("runs x 6" in line for line in attribution_report.lines(reported, 12))
 
 
-def test_a_kernel_of_ones_own_gives_its_ticks() -> None:
-    """Its bands are counted; what a band costs is its own affair."""
-    measured = measure_scenario(studied(load("examples/copy.py:copy"))).jobs[0]
+EXAMPLES = Path(__file__).parents[3] / "examples"
+KERNELS = {"copy.py:copy": "vectors", "transpose.py:transpose": "scalars"}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernels_cost_is_opened(name) -> None:
+    """Where a kernel's ticks are a cost of the device, its counts times their parameters are its ticks."""
+    measured = measure_scenario(studied(load(f"{EXAMPLES}/{name}"))).jobs[0]
+    for core in range(measured.spec.cores):
+        parts = compute_parts(measured, core)
+        assert KERNELS[name] in {part.unit for part in parts}
+        assert all(part.ticks == part.count * (part.unit_ticks or 0) for part in parts)
+        assert sum(part.ticks for part in parts) == computed(measured, core)
+
+
+@pytest.mark.parametrize("ticks", ["7", "7 + w.cost(runs=1)", "1 // 0 if w.cost(runs=1) < 9 else 40"])
+def test_ticks_that_are_no_sum_of_products_are_given(tmp_path, ticks) -> None:
+    """Numbers, sums with numbers, and code that fails on other devices: the bands are counted, nothing is made up."""
+    source = (EXAMPLES / "copy.py").read_text()
+    assert "same)  #" in source
+    (tmp_path / "own.py").write_text(source.replace("same)  #", f"same, ticks={ticks})  #"))
+    measured = measure_scenario(studied(load(f"{tmp_path}/own.py:copy"))).jobs[0]
     parts = compute_parts(measured, 0)
     assert {part.parameter for part in parts} == {GIVEN}
     assert sum(part.ticks for part in parts) == computed(measured, 0)

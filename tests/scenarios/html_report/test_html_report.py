@@ -32,6 +32,9 @@ def report(*arguments: str) -> tuple[object, str]:
     return ended.value.code, path.read_text(encoding="utf-8") if path.exists() else ""
 
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
 @pytest.fixture(scope="module")
 def chroma() -> str:
     """The report of a run of two jobs on both backends."""
@@ -205,10 +208,13 @@ def parse_again(text: str) -> str:
         ("fault-stalled-channel", 0, "hang"),
         ("empty", 0, "ok:"),
         ("oversized-pitch", 0, "granules"),
+        (f"{EXAMPLES}/race.py:race", 4, "granule_race"),
+        (f"{EXAMPLES}/reduce.py:reduce", 0, "its waits are its own"),
+        (f"{EXAMPLES}/transpose.py:transpose", 0, "scalars"),
     ],
 )
 def test_runs_of_every_kind_have_a_report(here, name, code, words) -> None:
-    """Hangs, jobs without bytes, and pitches beyond a descriptor."""
+    """Hangs, jobs without bytes, pitches beyond a descriptor, and kernels of one's own: racing, bodies, bands."""
     found, text = report(name)
     assert found == code
     offline(text)

@@ -53,7 +53,7 @@ def command(file: str, settings: tuple[str, ...], seed: int | None, output: Path
         if settings or seed is not None:
             raise click.UsageError("--set and --seed change a scenario; a document is what it is")
         page = study_page(file, document)
-        _write(output or _default(Path(file).stem), page)
+        _write(output or _default(Path(file).stem), page, quiet=quiet)
         return int(page.verdict != "ok")
     path = output or _default(stem_of(file) if file != "-" else "stdin")
     return _run(file, settings, seed, path, quiet=quiet)
@@ -82,7 +82,7 @@ def _run(file: str, settings: tuple[str, ...], seed: int | None, path: Path, *, 
         reported = reported_run(scenario, meter)
     checks = () if settings or seed is not None else folder_checks(file, reported)
     page = run_page(reported, checks, _load_parts(scenario))
-    _write(path, page)
+    _write(path, page, quiet=quiet)
     return exit_code(reported.run) or (FAILED if page.verdict != "ok" else 0)
 
 
@@ -96,10 +96,11 @@ def _load_parts(scenario: "Scenario") -> tuple[Any, ...]:
     return tuple(load_sections(study_load(scenario, load_program(scenario))))
 
 
-def _write(path: Path, page: Any) -> None:
+def _write(path: Path, page: Any, *, quiet: bool) -> None:
     from tessbed.scenarios.output.files import replacing
 
     text = page.html().encode()
     with replacing(path) as part:
         part.write_bytes(text)
-    echo(f"wrote {path}: {len(text):,} bytes, {page.verdict}; open it in a browser")
+    if not quiet:
+        echo(f"wrote {path}: {len(text):,} bytes, {page.verdict}; open it in a browser")

@@ -232,7 +232,8 @@ def test_without_the_row() -> None:
     with pytest.raises(PacketFault, match=r"op: got 0x40, wanted 1 \(tess\)"):
         check_packet(packet.raw)
     named_in_error(
-        'got the text "invert", wanted "tess", "detess", "detesscast", "casttess", "quanttess" or "detessdequant"'
+        'got the text "invert", wanted "tess", "detess", "detesscast", "casttess", "quanttess", "detessdequant" '
+        'or "external"'
     )
 
 

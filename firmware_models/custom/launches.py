@@ -24,7 +24,7 @@ from tessbed.sim.transfer.descriptor import Descriptor
 
 MOST_KEPT = 8192
 """Bands of one launch that are kept."""
-MOST_BANDS = 4_000_000
+MOST_BANDS = 1_000_000
 """A worker that yields more has no end."""
 PAGE_STEP = 1 << 40
 """Ports are planned so far apart that no two have addresses in common."""

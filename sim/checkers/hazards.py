@@ -152,6 +152,11 @@ class JobCheck:
             if self.checker.mode == "report":
                 self.checker.findings.append(hazard)
 
+    @property
+    def endless(self) -> bool:
+        """Whether a worker of a user's kernel was ended in a loop."""
+        return any(error.kind == "endless_loop" for error in self.errors)
+
     def _judge(self, in_flight: int) -> None:
         if in_flight:
             self._say("completion", f"ends with {in_flight} transfers in flight")
@@ -165,7 +170,7 @@ class JobCheck:
 
         A kernel that never ended is not searched: what it did again and again would be compared pair by pair.
         """
-        if any(error.kind == "endless_loop" for error in self.errors):
+        if self.endless:
             return
         for race in find_races(self.writes, self.granule, MOST_RACES)[0]:
             self.say(race.hazard())

@@ -67,6 +67,8 @@ def _drive(ctx: Any, body: Callable[[Any], Any], guard: GuardedWorker) -> Any:
 
 def _begin(body: Callable[[Any], Any], guard: GuardedWorker) -> tuple[Any, DeviceFault | None]:
     """The body as an iterator. One that is no generator function has run to its end now, and has not waited once."""
+    if (fault := guard.given_up()) is not None:
+        return None, fault
     try:
         with guard.turn:
             steps = body(guard)

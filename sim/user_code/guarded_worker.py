@@ -219,6 +219,8 @@ class GuardedWorker:
 
     def next_of(self, generator: Iterator[Any]) -> Any:
         """The next thing that a user's generator yields, which is asked for at its line; None at its end."""
+        if (fault := self.given_up()) is not None:
+            raise fault
         made = next(generator, None)
         self.at(source_line.line_of(generator) or self.here)
         return made
@@ -233,8 +235,8 @@ class GuardedWorker:
             self._begin(step.line or self.here)
             if self.failure is None:
                 yield from step.make()
-            if self.failure is not None:
-                yield Stop(self.failure)
+            if (fault := self.failure or self.given_up()) is not None:
+                yield Stop(fault)
         except (KeyboardInterrupt, GeneratorExit, MemoryError):
             raise
         except (KernelMisuse, HazardError) as error:
@@ -263,6 +265,12 @@ class GuardedWorker:
         error = KernelError(kind, self.worker, self._ctx.tick, line, text, tuple(trace), access)
         self._check.errors.append(error)
         return DeviceFault("kernel_error", self.worker, line.line if line else 0, text)
+
+    def given_up(self) -> DeviceFault | None:
+        """What ends the worker where another one of the job was ended in a loop: each would take that long again."""
+        if not self._check.endless:
+            return None
+        return self.failure or DeviceFault("kernel_error", self.worker, 0, "another worker was ended in a loop")
 
     def raised(self, error: BaseException) -> DeviceFault:
         """The kernel raised, or was ended in a loop; returns what ends the worker."""
@@ -371,6 +379,8 @@ class WatchedAction:
         if self._captured is not None and (changed := self._captured.changed()):
             text = f"the captured variable {changed} changed before the device computed"
             guard.say("late_binding", text, self._line, "bind it as a default: lambda ..., k=k: ...")
+        if guard.given_up() is not None:
+            return
         with guard.turn:
             try:
                 self._action()

@@ -35,6 +35,6 @@ class UserCode:
     """
 
     name: str = "kernel"
-    most_steps: int = 10_000_000
+    most_steps: int = 1_000_000
     loop_seconds: float = 10.0
     waits: WaitWatch | None = attrs.field(default=None, eq=False)

@@ -189,3 +189,17 @@ def test_a_forked_process_watches_its_own_loops() -> None:
     if child == 0:
         os._exit(run(kernels.loops_for_ever)[1].kernel.errors[0].kind != "endless_loop")
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("name", ["loops_for_ever", "loops_in_computation"])
+def test_a_loop_without_an_end_is_waited_for_once(name: str) -> None:
+    """Of four workers that never come back the first one's time is spent, and the job ends."""
+    rig = build(
+        UserFirmware(getattr(kernels, name), UserCode("mine", loop_seconds=0.5)),
+        {"workers": 4},
+        checker=Checker("raise"),
+    )
+    stats = rig.run()
+    assert stats.completion.status != 0
+    assert stats.kernel is not None
+    assert [(error.kind, error.worker) for error in stats.kernel.errors] == [("endless_loop", 0)]

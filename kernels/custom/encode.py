@@ -10,16 +10,21 @@ from tessbed.kernels.custom.kernel_plan import KernelPlan
 LEVEL_CODES = {name: code for code, name in LEVELS.items()}
 
 
-@lru_cache(maxsize=64)
 def encode_kernel(plan: KernelPlan) -> CustomPacket:
     """The relocatable packet of a plan, addresses zero."""
+    return _encoded(plan, plan.level, plan.kernel.api)
+
+
+@lru_cache(maxsize=64)
+def _encoded(plan: KernelPlan, level: str, api: int) -> CustomPacket:
+    """A plan does not compare its kernel, and one source may declare kernels of one name that differ in these."""
     values = {
         "magic": MAGIC,
         "version_major": VERSION_MAJOR,
         "version_minor": VERSION_MINOR,
         "packet_bytes": PACKET_BYTES,
-        "api": plan.kernel.api,
-        "level": LEVEL_CODES[plan.level],
+        "api": api,
+        "level": LEVEL_CODES[level],
         "inputs": len(plan.inputs),
         "outputs": len(plan.outputs),
         "arguments": len(plan.arguments),

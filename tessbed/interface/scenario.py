@@ -305,7 +305,10 @@ def _settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
 def _text(value: Any) -> str:
     """The value as --set takes it: text that means only itself needs no quotes."""
     plain = plain_value(value)
-    return plain if isinstance(plain, str) and override_value(plain) == plain else value_text(plain)
+    try:
+        return plain if isinstance(plain, str) and override_value(plain) == plain else value_text(plain)
+    except (TypeError, RecursionError):
+        raise refused("settings", value, "a number, text, True or False, or a list or table of them") from None
 
 
 def _space(vary: Mapping[str, Any], name: str = "vary") -> Any:

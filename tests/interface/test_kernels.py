@@ -166,3 +166,28 @@ def test_mistakes(make: Callable[[], object], text: str) -> None:
     """What does not fit the kernel is refused with both sides."""
     with pytest.raises(ValueError, match=re.compile(text)):
         make()
+
+
+def _of_level(level: Any) -> Any:
+    """A kernel "both" of this file, at a level: one source and one name."""
+
+    @tessbed.kernel(outputs=["dst"], level=level, api=1)
+    def both(w: Any, src: Any, dst: Any) -> Any:
+        for box in w.own(dst):
+            if level == "bands":
+                yield w.band(src[box], dst[box], same)
+            else:
+                here = w.input.view(src[box])
+                yield from w.gather(src[box], here)
+                yield from w.pack(0, same, [here], dst[box], 10)
+                yield from w.wait_drains()
+
+    return both
+
+
+def test_kernels_of_one_name_and_source() -> None:
+    """A packet asks for the level of its own kernel, whatever else of that name ran before."""
+    ev74 = tessbed.Ev74(workers=1)
+    data = np.arange(100, dtype=np.uint8)
+    for level in ("body", "bands", "body"):
+        assert (ev74.run(_of_level(level), data)[0] == data).all()

@@ -201,3 +201,9 @@ def test_a_load_is_that_of_the_command(tmp_path: Path, command: Command) -> None
     assert found.to_arrays()["offered"].tolist() == [100]
     with pytest.raises(tessbed.SpecError, match="find: got 5, wanted a condition"):
         tessbed.Scenario.load(path).run_load(find=5)
+
+
+def test_a_setting_that_is_no_value() -> None:
+    """What TOML can not say is refused by what was got."""
+    with pytest.raises(ValueError, match=r"settings: got .*object.*, wanted a number"):
+        tessbed.Scenario.load("luma", {"device.workers": object()})

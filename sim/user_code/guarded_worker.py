@@ -378,7 +378,8 @@ class WatchedAction:
         guard = self._guard
         if self._captured is not None and (changed := self._captured.changed()):
             text = f"the captured variable {changed} changed before the device computed"
-            guard.say("late_binding", text, self._line, "bind it as a default: lambda ..., k=k: ...")
+            name = changed.partition(" ")[0]
+            guard.say("late_binding", text, self._line, f"bind it as a default: lambda ..., {name}={name}: ...")
         if guard.given_up() is not None:
             return
         with guard.turn:

@@ -48,7 +48,11 @@ class CheckCase:
     def __str__(self) -> str:
         given = ", ".join(f"{name}={value}" for name, value in self.plan.arguments)
         shapes = given or ", ".join(f"{port.name} {list(port.shape)}" for port in self.plan.ports)
-        at = f"outputs {self.phase} bytes into a granule" if self.phase else "outputs at a granule"
+        at = (
+            f"outputs {self.phase} byte{'s' * (self.phase != 1)} into a granule"
+            if self.phase
+            else "outputs at a granule"
+        )
         grid = f"{self.workers} worker{'s' * (self.workers != 1)}"
         device = f"{grid}, granule {self.spec.write_granule_bytes}, {self.spec.slots} slots"
         return f"{shapes}; {device}, {self.spec.data_movement}; {at}"

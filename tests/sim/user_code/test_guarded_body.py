@@ -203,3 +203,12 @@ def test_a_loop_without_an_end_is_waited_for_once(name: str) -> None:
     assert stats.completion.status != 0
     assert stats.kernel is not None
     assert [(error.kind, error.worker) for error in stats.kernel.errors] == [("endless_loop", 0)]
+
+
+def test_a_late_binding_names_what_to_bind() -> None:
+    """The remedy has the variable that was captured."""
+    report = run(kernels.late_bound, {"data_movement": "at_completion"})[1].kernel
+    assert report is not None
+    (found,) = [finding.hazard for finding in report.findings if finding.hazard.kind == "late_binding"]
+    name = found.text.split("variable ")[1].split(" ")[0]
+    assert f"{name}={name}" in found.remedy

@@ -15,7 +15,7 @@ from simpy import Event
 
 from tessbed.firmware_models.composition import Composition
 from tessbed.firmware_models.custom.image_kernels import ImageKernels, refusal_of_call
-from tessbed.firmware_models.custom.kernel_body import kernel_body
+from tessbed.firmware_models.custom.kernel_body import kernel_body, user_code
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.kernel_handles import WORK_ITEMS, KernelHandles, WorkDivision
 from tessbed.firmware_models.refusals import refusal
@@ -28,7 +28,6 @@ from tessbed.sim.completion_record import Completion
 from tessbed.sim.device.job import JobContext
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.transfer.memory import MemoryProbe
-from tessbed.sim.user_code.user_code import UserCode
 
 
 def band_program(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> BandProgram:
@@ -70,7 +69,7 @@ class FirmwareImage:
             return refusal_of_call(fault)
         yield from job.wait(self.handles.load_ticks(call, job.spec), "load")
         self.handles.note_loaded(call)
-        yield from job.launch(kernel_body(kernel, call, job.spec, job.workers), user=UserCode(kernel.name))
+        yield from job.launch(kernel_body(kernel, call, job.spec, job.workers), user=user_code(call))
         return Completion(0)
 
     def admit(self, raw: bytes, memory: MemoryProbe) -> PacketGeometry:

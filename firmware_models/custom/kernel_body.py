@@ -21,9 +21,13 @@ from tessbed.sim.source_line import line_of
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.user_code.errors import KernelMisuse
 from tessbed.sim.user_code.guarded_worker import GuardedWorker
+from tessbed.sim.user_code.user_code import UserCode
 
 KernelBody = Callable[[Any], Any]
 """Takes a GuardedWorker, returns its steps."""
+FREE_STEPS = 100_000
+STEPS_OF_A_BYTE = 4
+"""A byte by itself is gathered, computed, drained and waited for."""
 
 
 def kernel_body(kernel: Kernel, call: KernelCall, spec: DeviceSpec, workers: int) -> KernelBody:
@@ -32,6 +36,16 @@ def kernel_body(kernel: Kernel, call: KernelCall, spec: DeviceSpec, workers: int
         return lambda guard: _own_body(kernel, call, guard)
     addresses = tuple(port.address for port in call.ports)
     return lambda guard: _bands_of(guard, launch_of(kernel, call, spec, workers), addresses)
+
+
+def user_code(call: KernelCall) -> UserCode:
+    """The guard of a launch: what ends it where it has no end of its own."""
+    return UserCode(call.name, most_steps=most_steps(sum(port.required_bytes for port in call.ports)))
+
+
+def most_steps(nbytes: int) -> int:
+    """Steps that a job with so many bytes of buffers may take: some for each byte, a million at most."""
+    return min(UserCode().most_steps, FREE_STEPS + STEPS_OF_A_BYTE * nbytes)
 
 
 def _own_body(kernel: Kernel, call: KernelCall, guard: GuardedWorker) -> Iterator[Any]:

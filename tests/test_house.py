@@ -158,7 +158,8 @@ def packages(tmp_path_factory):
     assert done.returncode == 0, done.stdout
     [sdist] = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder / "unpacked", filter="data")
+        filtered = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # since 3.11.4
+        archive.extractall(folder / "unpacked", **filtered)  # pyright: ignore[reportArgumentType]
     [source] = (folder / "unpacked").iterdir()
     done = run("-c", build, "wheel", str(built), cwd=source, CC="false")
     assert done.returncode == 0, done.stdout

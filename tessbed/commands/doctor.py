@@ -17,6 +17,7 @@ EXTRAS = {  # module: (the extra that brings it, what it is for)
     "pyarrow": ("parquet", "sweep tables as Parquet"),
     "distributed": ("cluster", "sweeps on a Dask cluster"),
     "optuna": ("search", "searches that learn from their trials"),
+    "scipy": ("calibrate", "fits of a device to measurements"),
     "pytest": ("pytest", "scenario files as tests"),
 }
 

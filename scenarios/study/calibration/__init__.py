@@ -1,0 +1,1 @@
+"""Calibration: what a board measured becomes device parameters with intervals, and a verdict on each of them."""

@@ -18,7 +18,7 @@ Scale = Literal["rate", "ticks", "share", "count"]
 
 
 @attrs.frozen
-class Parameter:
+class FreeParameter:
     """One parameter of the device, by its path: its range, and the scale on which it is fitted.
 
     `rate` divides (log x), `ticks` are added (log 1 + x), `share` is a percentage that others take (log 100 - x), and
@@ -39,37 +39,37 @@ class Parameter:
         return 100 - exp(coordinate) if self.scale == "share" else exp(coordinate) - (self.scale == "ticks")
 
 
-def _vector_ticks() -> tuple[Parameter, ...]:
+def _vector_ticks() -> tuple[FreeParameter, ...]:
     guesses = to_mapping(VectorTicks())
-    return tuple(Parameter(f"compute.vector_ticks.{path}", 0, 6 * guess) for path, guess in guesses.items())
+    return tuple(FreeParameter(f"compute.vector_ticks.{path}", 0, 6 * guess) for path, guess in guesses.items())
 
 
-PARAMETERS: tuple[Parameter, ...] = (
-    Parameter("dispatch_ticks", 5_000, 1_000_000),
-    Parameter("completion_ticks", 2_500, 500_000),
-    Parameter("decode_ticks", 100, 20_000),
-    Parameter("kernel_load_ticks", 250, 50_000),
-    Parameter("launch_stagger_ticks", 0, 1_000),
-    Parameter("relaunch_ticks", 0, 1_000),
-    Parameter("dma.outstanding", 1, 64, "count"),
-    Parameter("dma.bytes_per_tick", 4, 64, "rate"),
-    Parameter("dma.issue_ticks", 1, 100),
-    Parameter("dma.setup_ticks", 8, 400),
-    Parameter("dma.row_ticks", 0, 16),
-    Parameter("dma.outstanding_bursts", 1, 64, "rate"),
-    Parameter("memory.bytes_per_tick", 16, 256, "rate"),
-    Parameter("memory.background_percent", 0, 75, "share"),
-    Parameter("memory.read_latency_ticks", 40, 1_000),
-    Parameter("memory.write_latency_ticks", 24, 600),
-    Parameter("memory.page_walk_ticks", 0, 100),
-    Parameter("compute.band_ticks", 30, 1_000),
-    Parameter("compute.run_ticks", 0, 40),
+PARAMETERS: tuple[FreeParameter, ...] = (
+    FreeParameter("dispatch_ticks", 5_000, 1_000_000),
+    FreeParameter("completion_ticks", 2_500, 500_000),
+    FreeParameter("decode_ticks", 100, 20_000),
+    FreeParameter("kernel_load_ticks", 250, 50_000),
+    FreeParameter("launch_stagger_ticks", 0, 1_000),
+    FreeParameter("relaunch_ticks", 0, 1_000),
+    FreeParameter("dma.outstanding", 1, 64, "count"),
+    FreeParameter("dma.bytes_per_tick", 4, 64, "rate"),
+    FreeParameter("dma.issue_ticks", 1, 100),
+    FreeParameter("dma.setup_ticks", 8, 400),
+    FreeParameter("dma.row_ticks", 0, 16),
+    FreeParameter("dma.outstanding_bursts", 1, 64, "rate"),
+    FreeParameter("memory.bytes_per_tick", 16, 256, "rate"),
+    FreeParameter("memory.background_percent", 0, 75, "share"),
+    FreeParameter("memory.read_latency_ticks", 40, 1_000),
+    FreeParameter("memory.write_latency_ticks", 24, 600),
+    FreeParameter("memory.page_walk_ticks", 0, 100),
+    FreeParameter("compute.band_ticks", 30, 1_000),
+    FreeParameter("compute.run_ticks", 0, 40),
     *_vector_ticks(),
-    Parameter("compute.scalar_ticks", 0, 24),
-    Parameter("compute.clear_ticks", 0, 12),
+    FreeParameter("compute.scalar_ticks", 0, 24),
+    FreeParameter("compute.clear_ticks", 0, 12),
 )
 """The parameters that are looked for, each with the range that it is looked for in unless a setup says otherwise."""
-CLOCK = Parameter("clock_mhz", 200, 4_000, "rate")
+CLOCK = FreeParameter("clock_mhz", 200, 4_000, "rate")
 """Beside them where a clock is only assumed: it is never determined, and neither is then what scales with it."""
 DISCRETE: Mapping[str, tuple[Any, ...]] = {
     "dma.channel_scope": ("shared", "per_core"),
@@ -79,7 +79,7 @@ DISCRETE: Mapping[str, tuple[Any, ...]] = {
 """Choices that a setup may ask to try, with their values."""
 
 
-def value_of(device: DeviceSpec, path: str) -> Any:
+def parameter_value(device: DeviceSpec, path: str) -> Any:
     """A parameter of a device by its path."""
     at: Any = device
     for name in path.split("."):

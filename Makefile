@@ -16,7 +16,7 @@ SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h sim/exact/*
 PYTEST  := $(PY) -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint long mutants bench docs dist clean
+.PHONY: help demo test check lint long mutants bench docs docs-site dist clean
 
 # PYTHON as one word of the shell, whatever is in its path; and whether .venv was made from it.
 NAMED := $(if $(PYTHON),'$(PYTHON)')
@@ -29,7 +29,7 @@ $(shell [ ! -e .venv ] || { $(PY) -c "" 2>/dev/null && $(SAME); } || rm -rf $(MA
 help: ## print these lines
 	@echo "usage: make TARGET [PYTHON=python3.12] [JOBS=2]"
 	@echo
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-10s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-10s %s\n", $$1, $$2 }'
 
 demo: $(MADE)/product ## run the six output heads of YOLOv8n on both backends, check every byte
 	@$(PY) -m tessbed run yolov8n-heads-bf16
@@ -62,7 +62,12 @@ docs: $(MADE)/test ## write again what the documentation quotes from the product
 	@$(PY) -m tessbed.kernels.ev74.docgen.documents
 	@$(PY) -m tessbed.scenarios.docs
 	@$(PY) -m tessbed man > docs/tessbed.1
+	@$(PY) -m tessbed.commands.command_page > docs/reference/commands.md
 	@$(PY) -m tests.docs
+
+docs-site: $(MADE)/docs ## build the site of the documentation, in build/site
+	@$(PY) -m sphinx -qEW --keep-going -b html -d build/doctrees docs build/site
+	@echo "open build/site/index.html"
 
 dist: $(MADE)/dist ## build the wheel and the source distribution, in dist/
 	@rm -rf build dist
@@ -81,12 +86,17 @@ $(MADE)/product: $(MADE)/venv $(SOURCES)
 $(MADE)/test: $(MADE)/venv $(SOURCES)
 	@echo "installing tessbed and what its tests need into .venv: downloads about 500 MB, minutes the first time" >&2
 	@$(INSTALL) ".[test]" >&2
-	@touch $@ $(MADE)/product
+	@touch $@ $(MADE)/product $(MADE)/docs
 
 $(MADE)/check: $(MADE)/venv $(SOURCES)
 	@echo "installing tessbed, what its tests need and the checkers into .venv" >&2
 	@$(INSTALL) ".[test,check]" >&2
-	@touch $@ $(MADE)/product $(MADE)/test
+	@touch $@ $(MADE)/product $(MADE)/test $(MADE)/docs
+
+$(MADE)/docs: $(MADE)/venv $(SOURCES)
+	@echo "installing tessbed and Sphinx into .venv" >&2
+	@$(INSTALL) ".[docs]" >&2
+	@touch $@ $(MADE)/product
 
 $(MADE)/dist: $(MADE)/venv
 	@$(PIP) build >&2

@@ -23,8 +23,8 @@ WANTED = 'a scalar type and extents, as in "uint8[rows, columns]"'
 class Port:
     """A port: `form` as in "uint8[rows, columns]" (None: as the array that is bound), the alignment of its address.
 
-    Extents are integers, arguments of the kernel and what +, -, *, // and % make of them. `align` is in bytes, a power
-    of two; without it the width of a scalar.
+    Extents are integers, arguments of the kernel and what `+`, `-`, `*`, `//` and `%` make of them. `align` is in
+    bytes, a power of two; without it the width of a scalar.
 
     >>> import tessbed
     >>> tessbed.Port("uint8[rows, 2 * columns]", align=64).align

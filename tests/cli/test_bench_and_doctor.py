@@ -47,7 +47,7 @@ def test_doctor_names_both_parts_in_c_that_are_missing(monkeypatch: pytest.Monke
 def test_doctor_knows_every_extra_for_users() -> None:
     """An extra of the package that is not for its developers has a line."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert {extra for extra, _ in doctor.EXTRAS.values()} == set(extras) - {"test", "bench", "check"}
+    assert {extra for extra, _ in doctor.EXTRAS.values()} == set(extras) - {"test", "bench", "check", "docs"}
 
 
 def test_bench_measures_the_cases_asked_for() -> None:

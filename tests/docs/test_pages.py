@@ -39,10 +39,11 @@ def test_links_lead_somewhere(path):
 
 @pytest.mark.parametrize("index", ["docs/index.md", "docs/decisions/README.md"])
 def test_every_page_is_listed(index):
-    """The index of a folder leads to every page in it."""
+    """An index leads to every page of its folder, and of the folders below that have no index of their own."""
     page = ROOT / index
-    listed = {target for target, _ in LINK.findall(page.read_text())}
-    assert {path.name for path in page.parent.glob("*.md")} - listed == {page.name}
+    listed = {(page.parent / target).resolve() for target, _ in LINK.findall(page.read_text())}
+    below = [path for path in page.parent.rglob("*") if path.suffix in (".md", ".ipynb") and path != page]
+    assert [path for path in below if path not in listed and not _has_index(path, page.parent)] == []
 
 
 def test_every_command_is_listed_with_a_page_that_speaks_of_it():
@@ -73,6 +74,11 @@ def test_the_tree_of_packages_is_the_real_one():
     shown = " ".join(tree.split())
     tops = ("kernels", "sim", "firmware_models", "runtime", "scenarios", "tessbed")
     assert shown == " ".join(words for top in tops for words in _packages(ROOT / top))
+
+
+def _has_index(page, top):
+    folders = [folder for folder in page.parents if folder.is_relative_to(top) and folder != top]
+    return page.name != "README.md" and any((folder / "README.md").exists() for folder in folders)
 
 
 def _packages(folder):

@@ -152,7 +152,7 @@ def known(reference: str, near: Path, names: Names) -> bool:
     """Whether what is between backquotes is there, or is neither a path nor a name."""
     if reference in EXTERNAL:
         return True
-    if PATH.fullmatch(reference):
+    if PATH.fullmatch(reference) and reference.strip("/"):
         return there(reference, near)
     return not NAME.fullmatch(reference) or names.has(reference)
 

@@ -105,7 +105,7 @@ class ExactDevice:
         """What the event engine would report of the job. Raises HeapExhausted, NotRepresentable, KernelFailure."""
         if job.empty:
             return JobResult(job.name, 0, State.RETIRED, OK, 0, 0, None, None, b"")
-        launch = self._bound_kernel(job) if isinstance(job, KernelJob) else self._bound(job)
+        launch = self.launch(job)
         timing = launch.timing(self.spec, trace=self.tracing)
         stats = self._stats(launch, timing)
         self.now += stats.job_ticks
@@ -122,6 +122,10 @@ class ExactDevice:
             launch.packet.raw,
             stats.parts,
         )
+
+    def launch(self, job: AnyJob) -> ExactLaunch:
+        """The launch of the next job, which moves a byte, at the addresses that it gets. Raises as `run` does."""
+        return self._bound_kernel(job) if isinstance(job, KernelJob) else self._bound(job)
 
     def _bound(self, job: ScenarioJob) -> ExactLaunch:
         """The job at its addresses."""

@@ -5,9 +5,23 @@ The orders of fields are the structs of `_exact.c`.
 """
 
 from array import array
+from collections.abc import Sequence
 from itertools import chain, starmap
+from typing import NamedTuple
 
-from tessbed.sim.exact.program import BandRun, CountResult, LaunchProgram, Sums, Tally, TimedBand, TransferTimes
+import numpy as np
+
+from tessbed.sim.exact.program import (
+    BandRun,
+    CountResult,
+    Integers,
+    LaunchProgram,
+    Prices,
+    Sums,
+    Tally,
+    TimedBand,
+    TransferTimes,
+)
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
 from tessbed.sim.stats import STALLS, WORD
 
@@ -22,7 +36,7 @@ else:
 
 MOST_TICKS = 1 << 61
 MOST_TRANSFERS = 1 << 40
-BAND_FIELDS = 6
+BAND_FIELDS, TICKS_FIELD = 6, 2
 """Of a Band: its first group, its wait groups, its ticks, whether it is ordered, its drain, its descriptors."""
 
 
@@ -114,3 +128,54 @@ def _sums(figures: "array[int]") -> Sums:
     return Sums(
         transfers, (grants_high << 64) + (grants_low & WORD), (ends_high << 64) + (ends_low & WORD), weighted & WORD
     )
+
+
+class OrderTables(NamedTuple):
+    """What stays of a launch at other prices: groups, bands without their ticks, then the tables of `_runs`."""
+
+    groups: "array[int]"
+    bands: Integers
+    order: "array[int]"
+    runs: "array[int]"
+    spans: "array[int]"
+
+
+def order_tables(
+    sizes: Sequence[Sequence[int]],
+    ordered: Sequence[bool],
+    descriptors: Sequence[int],
+    workers: tuple[tuple[BandRun, ...], ...],
+) -> OrderTables:
+    """The tables of bands whose wait groups have so many transfers; transfers are counted in that order."""
+    groups, rows, transfers = array("q"), [], 0
+    for size, waits, segments in zip(sizes, ordered, descriptors, strict=True):
+        first = len(groups) // 2
+        for number in (*size, 1):
+            groups.extend((transfers, number))
+            transfers += number
+        rows.append((first, len(size), 0, waits, first + len(size), segments))
+    bands = np.array(rows, np.int64).reshape(-1, BAND_FIELDS)
+    return OrderTables(groups, bands, *_runs(workers))
+
+
+def settings_at(spec: DeviceSpec, prices: Prices) -> "array[int]":
+    """The settings of a device, its ticks at these prices."""
+    dma = spec.dma
+    settings = (
+        *(spec.cores, spec.slots, prices.stagger_ticks, prices.relaunch_ticks, prices.issue_ticks),
+        *(dma.read_channels, dma.write_channels, prices.read_latency_ticks, prices.write_latency_ticks),
+        *(prices.outstanding, dma.channel_scope == "per_core", dma.arbitration == "round_robin"),
+        *(len(DIRECTIONS) if spec.memory.split_port else 1, True, False),
+    )
+    return array("q", settings)
+
+
+def makespan_in_c(settings: "array[int]", tables: OrderTables, costs: Integers, ticks: Integers) -> int:
+    """The last finish of a launch; its ticks fit into 62 bits, which `launch_tables` sees to."""
+    assert _exact is not None
+    bands = tables.bands.copy()
+    bands[:, TICKS_FIELD] = ticks
+    figures, _ = _exact.count(settings, costs, tables.groups, bands, tables.order, tables.runs, tables.spans)
+    worker_fields = 2 + len(STALLS) + 6 * len(DIRECTIONS)
+    finishes = np.frombuffer(figures, np.int64)[1 : len(tables.spans) // 2 * worker_fields : worker_fields]
+    return int(finishes.max())

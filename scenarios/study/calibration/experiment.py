@@ -56,7 +56,7 @@ class Experiment:
     @cached_property
     def shape(self) -> str:
         """What experiments of one shape have in common: equal texts are equal shapes."""
-        values = to_values(self.scenario)["jobs"][0]
+        values = to_values(attrs.evolve(self.scenario, load=None))["jobs"][0]
         return json.dumps({key: value for key, value in values.items() if key not in NOT_SHAPE}, sort_keys=True)
 
 

@@ -1,0 +1,123 @@
+"""Problem: the sum of squares that a fit makes small, as a function of the free parameters on their scales.
+
+Theory. Row i has n_i repetitions with mean log m_i; the model predicts the log p_i(x). With scatter that is the same
+relative to every value, the likelihood falls with
+
+    S(x) = sum over i of w_i (m_i - p_i(x))^2,      w_i = n_i / (1 + r_i^2 / (12 s0^2)),
+
+where r_i is the timer's step relative to the value, and s0 the scatter at which it begins to matter. A pull of PULL
+towards the guesses is added. It is thousands of times weaker than a single row that says anything about a parameter,
+and decides only where no row does: there the fit stays at the guess instead of anywhere.
+
+A derivative is a central difference over STEP of the scale, or a quarter of a tick where that is more: prices have
+kinks at whole rates, and the order of transfers changes with them, so that a tiny step would see noise.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from tessbed.scenarios.study.calibration.parameter_space import FreeParameter
+from tessbed.scenarios.study.calibration.prediction.launch_model import Floats, Timings
+from tessbed.scenarios.study.calibration.prediction.row_model import RowModel
+from tessbed.sim.spec.device_spec import DeviceSpec, override
+
+PULL = 1e-4
+STEP = 0.02
+QUARTER = 0.25
+LEAST_SCATTER = 0.005
+
+
+@attrs.frozen(eq=False)
+class FitProblem:
+    """A model of rows, the free parameters, and all other values; points are arrays on the parameters' scales."""
+
+    model: RowModel
+    parameters: tuple[FreeParameter, ...]
+    base: Mapping[str, float]
+    choices: Mapping[str, Any] = attrs.field(factory=dict)
+    weights: Floats = attrs.field(init=False, repr=False)
+    device: DeviceSpec = attrs.field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        rows = self.model.rows
+        spare = max(1.0, rows.observations - len(rows.logs))
+        scatter = max(LEAST_SCATTER, float(np.sqrt(rows.scatter.sum() / spare)))
+        weights = np.sqrt(rows.repeats / (1 + rows.resolution**2 / (12 * scatter**2)))
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "device", override(self.model.launches.device, nested(self.choices)))
+
+    @property
+    def lowest(self) -> Floats:
+        """The lower end of each parameter's range, on its scale."""
+        return np.array([min(p.coordinate(p.low), p.coordinate(p.high)) for p in self.parameters])
+
+    @property
+    def highest(self) -> Floats:
+        """The upper end of each."""
+        return np.array([max(p.coordinate(p.low), p.coordinate(p.high)) for p in self.parameters])
+
+    @property
+    def guess(self) -> Floats:
+        """The point of the guesses, inside the ranges."""
+        at = np.array([p.coordinate(self.base[p.path]) for p in self.parameters])
+        return np.clip(at, self.lowest, self.highest)
+
+    def values(self, point: Floats) -> dict[str, float]:
+        """All values at a point."""
+        own = {p.path: p.value(float(at)) for p, at in zip(self.parameters, point, strict=True)}
+        return {**self.base, **own}
+
+    def point(self, values: Mapping[str, float]) -> Floats:
+        """The point of some values."""
+        return np.array([p.coordinate(values[p.path]) for p in self.parameters])
+
+    def timings(self, values: Mapping[str, float], like: Timings | None = None) -> Timings:
+        """The device ticks at some values."""
+        return self.model.timings(values, self.device, like)
+
+    def residuals(self, values: Mapping[str, float], timings: Timings) -> Floats:
+        """What each row is off, times the root of its weight."""
+        return self.weights * (self.model.logs(values, timings) - self.model.rows.logs)
+
+    def squares(self, values: Mapping[str, float]) -> float:
+        """S at some values, without the pull."""
+        residuals = self.residuals(values, self.timings(values))
+        return float(residuals @ residuals)
+
+    def jacobian(self, point: Floats, timings: Timings, columns: Sequence[int]) -> "tuple[Floats, int]":
+        """The derivatives of the residuals after these coordinates at a point, and the launches timed for them."""
+        made, timed = [], 0
+        for number in columns:
+            low, high = self._around(number, point)
+            sides = []
+            for at in (low, high):
+                values = self.values(np.concatenate((point[:number], [at], point[number + 1 :])))
+                there = self.timings(values, timings)
+                timed += there.timed
+                sides.append(self.residuals(values, there))
+            made.append((sides[1] - sides[0]) / (high - low))
+        return np.stack(made, axis=1), timed
+
+    def _around(self, number: int, point: Floats) -> tuple[float, float]:
+        """Two places of a coordinate, a step below and above, both inside its range."""
+        parameter, at = self.parameters[number], float(point[number])
+        value = parameter.value(at)
+        quarter = abs(parameter.coordinate(value + QUARTER) - at)
+        step = max(STEP, quarter if parameter.scale == "ticks" else 0.0)
+        low, high = float(self.lowest[number]), float(self.highest[number])
+        return max(low, at - step), min(high, at + step)
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by their paths as the nested changes of a device."""
+    changes: dict[str, Any] = {}
+    for path, value in values.items():
+        *folders, name = path.split(".")
+        at = changes
+        for folder in folders:
+            at = at.setdefault(folder, {})
+        at[name] = value
+    return changes

@@ -1,0 +1,189 @@
+"""Launch model: the launches of experiments planned once, and their ticks at any values of parameters, whole or not.
+
+Prices follow `sim/transfer/cost.py`, as arrays over all different descriptors. Between whole numbers they are defined
+so that a fit sees a continuous function which is exact wherever parameters are whole:
+
+- ticks that are added may be any number: everything is counted in parts of a tick, SCALE to one;
+- a rate rounds quotients up, which jumps. Between two whole rates (bytes a tick, percents, bursts) a price is the
+  straight line between the prices at both.
+
+`dma.outstanding` counts credits and stays whole. The ticks that a fit reports at whole values are those of the engine.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import floor
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from tessbed.firmware_models.launch_outline import BandShape, Outline
+from tessbed.scenarios.exact_device import ExactDevice
+from tessbed.scenarios.study.calibration.experiment import Experiment
+from tessbed.scenarios.study.calibration.prediction.compute_terms import TERMS, counting_device, term_matrix
+from tessbed.sim.exact.launch_tables import LaunchOrder, LaunchTables
+from tessbed.sim.exact.program import Prices
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.transfer.cost import Counts
+
+SCALE = 64
+"""Parts of a tick."""
+Values = Mapping[str, float]
+"""Parameters by their paths; those of parameter_space.PARAMETERS are needed."""
+Floats = NDArray[np.float64]
+
+
+@attrs.frozen(eq=False)
+class DescriptorCounts:
+    """What the different descriptors of a launch touch, as columns, and which of them each transfer sums."""
+
+    writes: NDArray[np.bool_]
+    further_rows: Floats
+    payload_bytes: Floats
+    port_bytes: Floats
+    bursts: Floats
+    pages: Floats
+    partial: NDArray[np.bool_]
+    segments: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, bands: Sequence[BandShape]) -> "DescriptorCounts":
+        """The descriptors of bands. Transfers are counted as LaunchTables counts them."""
+        known: dict[Counts, int] = {}
+        segments, starts = [], []
+        for band in bands:
+            for read in (counts for group in band.groups for counts in group):
+                starts.append(len(segments))
+                segments.append(known.setdefault(read, len(known)))
+            starts.append(len(segments))
+            segments += [known.setdefault(counts, len(known)) for counts in band.chain]
+        columns = list(zip(*known, strict=True))
+        kinds, rows, payload, port_bytes, bursts, pages, partial = (np.array(column) for column in columns)
+        return cls(
+            kinds == "write",
+            rows - 1.0,
+            payload.astype(float),
+            port_bytes.astype(float),
+            bursts.astype(float),
+            pages.astype(float),
+            partial > 0,
+            np.array(segments, np.int64),
+            np.array(starts, np.int64),
+        )
+
+    def costs(self, values: Values) -> Floats:
+        """s, m and c of each transfer, in ticks."""
+        read_latency, write_latency = values["memory.read_latency_ticks"], values["memory.write_latency_ticks"]
+        latency = np.where(self.writes, write_latency, read_latency)
+        port = np.maximum(1.0, self._port(values["memory.bytes_per_tick"], values["memory.background_percent"]))
+        moved = interpolated(lambda rate: _rounded_up(self.payload_bytes, rate), values["dma.bytes_per_tick"])
+        rounds = interpolated(lambda most: _rounded_up(self.bursts, most) - 1, values["dma.outstanding_bursts"])
+        data = np.maximum(np.maximum(port, moved), rounds * latency)
+        data = data + np.where(self.partial, read_latency, 0.0)
+        setup = (
+            values["dma.setup_ticks"]
+            + values["dma.row_ticks"] * self.further_rows
+            + values["memory.page_walk_ticks"] * self.pages
+        )
+        return np.add.reduceat(np.stack((setup, port, data), axis=1)[self.segments], self.starts)
+
+    def _port(self, rate: float, background: float) -> Floats:
+        """Ticks of the memory port: straight between whole rates, and between whole percentages."""
+        hundred = 100 * self.port_bytes
+        return interpolated(
+            lambda whole: interpolated(lambda left: _rounded_up(hundred, whole * left), 100 - background),
+            rate,
+        )
+
+
+@attrs.frozen(eq=False)
+class LaunchModel:
+    """The launches of experiments on devices that differ from `device` in the parameters alone."""
+
+    device: DeviceSpec
+    counts: DescriptorCounts
+    terms: Floats
+    tables: LaunchTables
+
+    @classmethod
+    def of(cls, experiments: Sequence[Experiment]) -> "LaunchModel":
+        """The planned launches. Raises what planning raises: HeapExhausted, NotRepresentable, KernelFailure."""
+        outlines = [planned_outline(experiment) for experiment in experiments]
+        bands = [band for outline in outlines for band in outline.bands]
+        return cls(
+            experiments[0].device,
+            DescriptorCounts.of(bands),
+            term_matrix([band.ticks for band in bands]),
+            LaunchTables.of([_order(outline) for outline in outlines]),
+        )
+
+    def prices(self, values: Values) -> Prices:
+        """What everything costs at these values."""
+        compute = np.array([1.0, *(values[path] for path in TERMS)])
+        return Prices(
+            costs=_parts(self.counts.costs(values)),
+            ticks=_parts(self.terms @ compute),
+            stagger_ticks=_part(values["launch_stagger_ticks"]),
+            relaunch_ticks=_part(values["relaunch_ticks"]),
+            issue_ticks=_part(values["dma.issue_ticks"]),
+            read_latency_ticks=_part(values["memory.read_latency_ticks"]),
+            write_latency_ticks=_part(values["memory.write_latency_ticks"]),
+            outstanding=round(values["dma.outstanding"]),
+        )
+
+    def ticks(self, values: Values, device: DeviceSpec | None = None, like: "Timings | None" = None) -> "Timings":
+        """The device ticks of each experiment. A `device` has other choices: scope, arbitration, ports, channels.
+
+        Launches that cost the same as in `like`, which is of the same device, are not timed again.
+        """
+        prices = self.prices(values)
+        if like is None:
+            wanted, ticks = range(len(self.tables.launches)), np.empty(len(self.tables.launches))
+        else:
+            wanted, ticks = self.tables.changed(prices, like.prices), like.ticks.copy()
+        ticks[wanted] = np.array(self.tables.makespans(device or self.device, prices, wanted)) / SCALE
+        return Timings(prices, ticks, len(wanted))
+
+
+@attrs.frozen(eq=False)
+class Timings:
+    """Device ticks of all experiments, the prices that they hold for, and how many launches were timed for them."""
+
+    prices: Prices
+    ticks: Floats
+    timed: int
+
+
+def planned_outline(experiment: Experiment) -> Outline:
+    """The outline of an experiment's launch, the ticks of its bands being counts of what they compute."""
+    return ExactDevice(counting_device(experiment.device)).launch(experiment.job).outline
+
+
+def _order(outline: Outline) -> LaunchOrder:
+    return LaunchOrder(
+        sizes=tuple(tuple(map(len, band.groups)) for band in outline.bands),
+        ordered=tuple(band.ordered for band in outline.bands),
+        descriptors=tuple(len(band.chain) for band in outline.bands),
+        workers=outline.workers,
+    )
+
+
+def interpolated(price: Callable[[int], Floats], value: float) -> Floats:
+    """The price at a whole number, or the straight line between those at the two numbers around."""
+    low = floor(value)
+    part = value - low
+    at = price(low)
+    return at if not part else at + part * (price(low + 1) - at)
+
+
+def _rounded_up(bytes_: Floats, rate: float) -> Floats:
+    return np.ceil(bytes_ / rate)
+
+
+def _parts(ticks: Floats) -> NDArray[np.int64]:
+    return np.ascontiguousarray(np.rint(ticks * SCALE).astype(np.int64))
+
+
+def _part(ticks: float) -> int:
+    return round(ticks * SCALE)

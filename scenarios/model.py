@@ -22,6 +22,7 @@ from tessbed.kernels.ops import requests_of
 from tessbed.scenarios.load.load_model import Load, load_values, stage_values
 from tessbed.sim.fault_injection import Fault
 from tessbed.sim.spec.device_spec import DeviceSpec, to_mapping
+from tessbed.sim.spec.origins import Origins
 
 
 @attrs.frozen
@@ -234,7 +235,10 @@ class FirmwareChoice:
 
 @attrs.frozen
 class Scenario:
-    """A scenario that can run. `preset` is what its device starts from, as written; `preset_device` is that."""
+    """A scenario that can run. `preset` is what its device starts from, as written; `preset_device` is that.
+
+    `origins` is where the preset's values come from.
+    """
 
     name: str
     about: str
@@ -245,6 +249,7 @@ class Scenario:
     jobs: tuple[AnyJob, ...]
     preset_device: DeviceSpec = attrs.field(factory=DeviceSpec)
     load: Load | None = None
+    origins: Origins = attrs.field(factory=Origins)
 
     @property
     def operations(self) -> tuple[ScenarioJob, ...]:

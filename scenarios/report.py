@@ -8,6 +8,8 @@ from tessbed.runtime.scheduling.scheduler import NOTICES
 from tessbed.scenarios.model import KernelJob
 from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
 from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.provenance.basis_words import KEY, basis_document, ticks_lines
+from tessbed.scenarios.provenance.tick_basis import tick_basis
 from tessbed.sim.spec.device_spec import to_mapping
 from tessbed.sim.stats import JobStats, Traffic
 
@@ -41,6 +43,7 @@ def document(run: ScenarioRun) -> dict[str, Any]:
         **({"instead": run.instead} if run.instead else {}),
         "seed": scenario.seed,
         "device": to_mapping(scenario.device),
+        KEY: basis_document([tick_basis(scenario)]),
         "notices": run.notices,
         "jobs": [_job(entry) for entry in run.jobs],
     }
@@ -182,8 +185,8 @@ def _bytes_right(outcome: Outcome) -> bool:
 
 def _remarks(run: ScenarioRun) -> list[str]:
     """What the ticks are, and what went wrong, a line each."""
-    mhz = run.scenario.device.clock_mhz
-    lines = [f"ticks: the device's on ev74, modelled on a65; model ticks at {mhz} MHz, not calibrated on silicon"]
+    basis = {KEY: basis_document([tick_basis(run.scenario)])}
+    lines = ticks_lines(run.scenario.device.clock_mhz, basis, "the device's on ev74, modelled on a65; ")
     timed = any("ev74" in entry.job.backends for entry in run.jobs)
     lines += [f"engine {run.engine}: {ENGINE_WORDS[run.engine]}"] if timed and run.engine in ENGINE_WORDS else []
     lines += [f"engine simpy: {run.instead}"] if run.instead else []

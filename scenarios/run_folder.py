@@ -37,13 +37,15 @@ from tessbed.kernels.custom.source_tree import tree_of
 from tessbed.kernels.disassembly import disassemble
 from tessbed.scenarios.backends import Bytes
 from tessbed.scenarios.custom.preparation import prepared
+from tessbed.scenarios.format.presets.preset_text import preset_text
 from tessbed.scenarios.format.toml_writer import toml_text
 from tessbed.scenarios.model import AnyJob, InputSource, KernelJob, Scenario, to_values
 from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
 from tessbed.scenarios.output.earlier_run import RECORD, judge, record
 from tessbed.scenarios.output.folder import OutputFolder
 from tessbed.scenarios.report import SCHEMA_VERSION, document, exit_code, report_table
-from tessbed.sim.spec.device_spec import preset_names, to_mapping
+from tessbed.sim.spec.device_spec import preset_names
+from tessbed.sim.spec.origins import Origins
 from tessbed.sim.stats import TransferRecord
 
 INPUTS, OUTPUTS, DEVICES, KERNELS = "inputs", "outputs", "devices", "kernels"
@@ -142,8 +144,17 @@ class RunFolder:
         written = f"{DEVICES}/{PurePath(scenario.preset).name.removesuffix('.toml')}.toml"
         path = self._output.new / written
         path.parent.mkdir(exist_ok=True)
-        path.write_text(toml_text(to_mapping(scenario.preset_device)), encoding="utf-8")
+        path.write_text(self._preset_text(scenario, path), encoding="utf-8")
         return written
+
+    def _preset_text(self, scenario: Scenario, path: Path) -> str:
+        """A preset that changes a calibrated one starts from a copy of that, beside it."""
+        calibrated = scenario.origins.device
+        if calibrated in (None, scenario.preset_device):
+            return preset_text(scenario.preset_device, scenario.origins)
+        base = path.with_suffix(".calibrated.toml")
+        base.write_text(preset_text(calibrated, scenario.origins), encoding="utf-8")
+        return f'preset = "{base.name}"\n{preset_text(scenario.preset_device, Origins())}'
 
     def write(self, run: ScenarioRun, seconds: float, advance: Advance = lambda count: None) -> None:
         """Write all files, then put them in the place of an earlier run's. The run is that of an adopted scenario.

@@ -7,6 +7,8 @@ from typing import Any
 from tessbed.kernels import MlaCBlocked, Plan, Strided
 from tessbed.scenarios.load.load_model import Load
 from tessbed.scenarios.model import KernelJob, Scenario, ScenarioJob
+from tessbed.scenarios.provenance.basis_words import KEY, basis_document, basis_lines
+from tessbed.scenarios.provenance.tick_basis import tick_basis
 from tessbed.sim.fault_injection import TRANSFER_FAULTS
 from tessbed.sim.spec.device_spec import to_mapping
 
@@ -20,6 +22,7 @@ def summary_lines(scenario: Scenario) -> Iterator[str]:
     yield f"seed    {scenario.seed}"
     changes = list(_changes((), to_mapping(scenario.preset_device), to_mapping(scenario.device)))
     yield f"device  {scenario.preset}, {'with ' + ', '.join(changes) if changes else 'as it is'}"
+    yield from (f"        {line}" for line in basis_lines({KEY: basis_document([tick_basis(scenario)])}))
     for job in scenario.jobs:
         yield ""
         yield from _kernel(job) if isinstance(job, KernelJob) else _job(job)

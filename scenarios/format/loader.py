@@ -13,7 +13,7 @@ from tessbed.scenarios.format.job_parser import JobFindings, job_of, written_at
 from tessbed.scenarios.format.kernel_parser import judge_makers, kernel_job_of
 from tessbed.scenarios.format.load.load_keys import SCENARIO_FILE
 from tessbed.scenarios.format.load.load_parser import is_external, linked, load_of
-from tessbed.scenarios.format.presets.preset_file import PresetSource, read_preset
+from tessbed.scenarios.format.presets.preset_file import DevicePreset, PresetSource, read_preset
 from tessbed.scenarios.format.reader import Reader, describe_value
 from tessbed.scenarios.format.toml_source import Source
 from tessbed.scenarios.model import FirmwareChoice, KernelJob, Scenario
@@ -52,7 +52,8 @@ def compose(source: Source, folder: Path, *, to_run: bool = True) -> Scenario:
         seed=values["seed"],
         preset=preset,
         device=device,
-        preset_device=base,
+        preset_device=base.device,
+        origins=base.origins,
         firmware=firmware,
         jobs=linked([job for one in found if (job := one.job if isinstance(one, JobFindings) else one) is not None]),
         load=load,
@@ -69,32 +70,32 @@ def _job(
     return job_of(reader, path, values, device, folder, to_run=to_run)
 
 
-def _device(reader: Reader, values: dict[str, Any], folder: Path) -> tuple[str, DeviceSpec, DeviceSpec]:
+def _device(reader: Reader, values: dict[str, Any], folder: Path) -> tuple[str, DeviceSpec, DevicePreset]:
     """The preset's name, the resolved device, and the preset; the default device where one can not be had."""
     preset = values.get("preset", DEFAULT_PRESET)
-    spec = _preset(reader, preset, folder)
+    base = _preset(reader, preset, folder)
     changes = {name: value for name, value in values.items() if name != "preset"}
     try:
-        return str(preset), override(spec, changes), spec
+        return str(preset), override(base.device, changes), base
     except SpecError as error:
         _device_error(reader, error)
-        return str(preset), _sound_part(spec, changes, [path for path, _ in error.problems]), spec
+        return str(preset), _sound_part(base.device, changes, [path for path, _ in error.problems]), base
 
 
-def _preset(reader: Reader, preset: Any, folder: Path) -> DeviceSpec:
+def _preset(reader: Reader, preset: Any, folder: Path) -> DevicePreset:
     """The preset; one of another file or package with its errors at their own places."""
     if not isinstance(preset, str):
         reader.report_error(PRESET, f'got {describe_value(preset)}, wanted text such as "{DEFAULT_PRESET}"')
-        return DeviceSpec()
+        return DevicePreset(DeviceSpec())
     place = reader.source.place(PRESET)
     by_option = place.source.startswith("--")
     named_in = PresetSource(Path() if by_option else folder, place, "" if by_option else path_text(PRESET))
     try:
-        return read_preset(preset, named_in).device
+        return read_preset(preset, named_in)
     except ScenarioError as error:
         reader.problems += error.problems
         reader.mark_invalid(PRESET)
-        return DeviceSpec()
+        return DevicePreset(DeviceSpec())
 
 
 def _sound_part(spec: DeviceSpec, changes: dict[str, Any], wrong: list[tuple[str, ...]]) -> DeviceSpec:

@@ -21,9 +21,10 @@ from tessbed.scenarios.html_report.parts.scratch_part import scratch_part
 from tessbed.scenarios.html_report.parts.timeline_part import MOST_WORDS, lanes_of, launch_window, timeline_part
 from tessbed.scenarios.html_report.parts.verdict_part import verdict_part
 from tessbed.scenarios.html_report.span_table import SpanTable
-from tessbed.scenarios.html_report.units import microseconds, model_ticks
+from tessbed.scenarios.html_report.units import microseconds
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.outcome import ScenarioRun
+from tessbed.scenarios.provenance.basis_words import model_ticks, scenario_words
 from tessbed.scenarios.runner import run_scenario
 from tessbed.scenarios.study.measurement import MeasuredJob, measurement_of
 from tessbed.scenarios.timeline.timeline import Timeline
@@ -50,7 +51,7 @@ class ReportedRun:
 def reported_run(scenario: Scenario, meter: Meter | None = None) -> ReportedRun:
     """Run the scenario with every transfer and every span kept. Raises as `run_scenario`."""
     spans = SpanTable()
-    run = run_scenario(scenario, trace=True, meter=meter, timeline=Timeline.of(spans, scenario.device))
+    run = run_scenario(scenario, trace=True, meter=meter, timeline=Timeline.of_scenario(spans, scenario))
     return ReportedRun(run, spans)
 
 
@@ -70,7 +71,7 @@ def run_page(reported: ReportedRun, more: tuple[Check, ...] = (), parts: tuple[M
     about = f"{scenario.about}. " if scenario.about else ""
     return Page(
         scenario.name,
-        f"{about}tessbed {__version__}; {model_ticks(scenario.device.clock_mhz)}.",
+        f"{about}tessbed {__version__}; {model_ticks(scenario.device.clock_mhz, scenario_words(scenario))}.",
         (*head, *sections, *tail),
         "ok" if run.ok and all(check.holds for check in checks) else "failed",
     )

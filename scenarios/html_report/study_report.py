@@ -6,7 +6,8 @@ from typing import Any
 from tessbed.scenarios.html_report.drawing import line_chart, meter, strip
 from tessbed.scenarios.html_report.markup import Markup, concat, count, note, percent, section, table
 from tessbed.scenarios.html_report.page import Page
-from tessbed.scenarios.html_report.units import microseconds, model_ticks
+from tessbed.scenarios.html_report.units import microseconds
+from tessbed.scenarios.provenance.basis_words import basis_words, model_ticks
 from tessbed.scenarios.study.load.report import LATENCIES, TOO_FEW, verdict
 
 MOST_ROWS = 5000
@@ -18,7 +19,7 @@ def sweep_page(document: Document) -> Page:
     """Every point of a sweep, the best first, and the best over each varied key; a sweep of loads is a table."""
     rows = document["rows"]
     if rows and "stable" in rows[0]:
-        return _load_sweep_page(rows)
+        return _load_sweep_page(document)
     keys = _varied(rows)
     good = [row for row in rows if not row["error"]]
     ranked = sorted(good, key=lambda row: row[RESULTS]) + [row for row in rows if row["error"]]
@@ -29,7 +30,7 @@ def sweep_page(document: Document) -> Page:
     best = [first, _best(ranked[0], keys)] if good else [first]
     return Page(
         document["name"],
-        "A sweep; device ticks are model ticks, not calibrated on silicon.",
+        f"A sweep; device ticks are model ticks, {basis_words(document)}.",
         (
             section("Verdict", *best, anchor="verdict"),
             section("Best by value", *by_key, anchor="by-value"),
@@ -39,14 +40,15 @@ def sweep_page(document: Document) -> Page:
     )
 
 
-def _load_sweep_page(rows: list[Document]) -> Page:
+def _load_sweep_page(document: Document) -> Page:
     """The load at each value, in the order of the values."""
+    rows = document["rows"]
     good = [row for row in rows if not row["error"]]
     stable = sum(row["stable"] for row in good)
     words = f"{len(rows):,} loads, {len(rows) - len(good):,} without a result, {stable:,} stable"
     return Page(
         "loads",
-        "A sweep of loads; ticks are model ticks, not calibrated on silicon.",
+        f"A sweep of loads; ticks are model ticks, {basis_words(document)}.",
         (section("Verdict", note(words), anchor="verdict"), section("Points", _points(rows), anchor="points")),
         "ok" if good else "failed",
     )
@@ -118,7 +120,7 @@ def search_page(document: Document) -> Page:
     course = [section("Best so far", _course(tried, what), anchor="course")] if len(tried) > 1 else []
     return Page(
         document["name"],
-        f"A search for the least {what}; model ticks, not calibrated on silicon.",
+        f"A search for the least {what}; model ticks, {basis_words(document)}.",
         (
             section("Verdict", *map(note, texts), anchor="verdict"),
             *course,
@@ -157,7 +159,7 @@ def load_page(document: Document) -> Page:
     stable = all(stream["stable"] for stream in document["streams"])
     return Page(
         document["name"],
-        f"A load, seed {document['seed']}; {model_ticks(document['clock_mhz'])}.",
+        f"A load, seed {document['seed']}; {model_ticks(document['clock_mhz'], basis_words(document))}.",
         (section("Verdict", note(verdict(document["streams"])), anchor="verdict"), *load_sections(document)),
         "ok" if stable else "failed",
     )

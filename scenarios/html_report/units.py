@@ -9,8 +9,3 @@ def microseconds(ticks: float, clock_mhz: int) -> str:
 def rate(nbytes: float, ticks: float, clock_mhz: int) -> str:
     """As "12.34 GB/s"; nothing for no ticks."""
     return f"{nbytes * clock_mhz / ticks / 1000:,.2f} GB/s" if ticks else ""
-
-
-def model_ticks(clock_mhz: int) -> str:
-    """What a report says of its ticks."""
-    return f"model ticks at {clock_mhz:,} MHz, not calibrated on silicon"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.provenance.basis_words import basis_lines
 from tessbed.scenarios.study.compute_counts import compute_parts
 from tessbed.scenarios.study.measurement import MeasuredJob, Measurement, provenance
 from tessbed.scenarios.study.tick_attribution import attribute_ticks, last_core, utilisation
@@ -50,6 +51,7 @@ def _compute(measured: MeasuredJob) -> list[dict[str, Any]]:
 def lines(reported: dict[str, Any], top: int) -> Iterator[str]:
     """The accounts for a person; beyond `top` terms the rest of a job is one line."""
     yield f"{reported['name']}: an attribution of this run, not a prediction; engine {reported['engine']}, model ticks"
+    yield from basis_lines(reported)
     for job in reported["jobs"]:
         total = job["device_ticks"]
         yield ""

@@ -15,6 +15,7 @@ from tessbed.scenarios.format.texts import RUN_SCENARIO
 from tessbed.scenarios.library import load, read_source
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.provenance.basis_words import basis_lines
 from tessbed.scenarios.study.attribution_report import bar
 from tessbed.scenarios.study.measurement import Measurement, provenance, studied
 from tessbed.scenarios.study.output_difference import output_differences, output_lines
@@ -112,7 +113,9 @@ def lines(reported: dict[str, Any], top: int) -> Iterator[str]:
     """The comparison for a person."""
     one, other = reported["before"], reported["after"]
     yield f"{one['run']}: {one['device_ticks']:,} device ticks"
+    yield from basis_lines(one)
     yield f"{other['run']}: {other['device_ticks']:,} device ticks, {reported['difference_ticks']:+,}"
+    yield from basis_lines(other)
     for job in reported["jobs"]:
         yield ""
         yield f"{job['name']}: {job['before_ticks']:,} to {job['after_ticks']:,}, {job['difference_ticks']:+,}"

@@ -13,6 +13,7 @@ from tessbed.firmware_models.custom.outline import kernel_outline
 from tessbed.firmware_models.launch_outline import Outline
 from tessbed.firmware_models.launch_summary import exact_program, outline
 from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.provenance.basis_words import basis_lines
 from tessbed.scenarios.study.kernel_work import KernelWork
 from tessbed.scenarios.study.measurement import MeasuredJob, Measurement, planned_alike, provenance
 from tessbed.sim.exact.program import Cost, TimedBand, unrolled
@@ -211,6 +212,7 @@ def _job_document(measured: MeasuredJob, found: list[LowerBound]) -> dict[str, A
 def lines(reported: dict[str, Any]) -> Iterator[str]:
     """The bounds for a person."""
     yield f"{reported['name']}: lower bounds for these bands on this device; model ticks"
+    yield from basis_lines(reported)
     for job in reported["jobs"]:
         ticks, gap = job["device_ticks"], job["gap_ticks"]
         yield ""

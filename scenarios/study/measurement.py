@@ -11,6 +11,8 @@ from tessbed.scenarios.forecast import Meter
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.model import AnyJob, KernelJob, Scenario
 from tessbed.scenarios.outcome import Outcome, ScenarioRun
+from tessbed.scenarios.provenance.basis_words import KEY, basis_document
+from tessbed.scenarios.provenance.tick_basis import tick_basis
 from tessbed.scenarios.runner import run_scenario
 from tessbed.scenarios.study.kernel_work import KernelWork
 from tessbed.sim.errors import SpecError
@@ -112,6 +114,7 @@ def provenance(*measurements: Measurement) -> dict[str, Any]:
         "engine": " and ".join(engines),
         "instead": next((measured.instead for measured in measurements if measured.instead), None),
         "failed": [attrs.asdict(job) for job in failed],
+        KEY: basis_document(tick_basis(measured.scenario) for measured in measurements),
     }
 
 

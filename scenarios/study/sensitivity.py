@@ -12,6 +12,7 @@ import attrs
 from tessbed.scenarios.forecast import Meter
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.provenance.basis_words import basis_lines
 from tessbed.scenarios.study.measurement import Measurement, measure_scenario, on_device, provenance, whole
 from tessbed.scenarios.study.parameters import STEPS, Knob, knobs
 from tessbed.sim.errors import SpecError
@@ -102,6 +103,7 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
     """The table for a person: percent of the makespan, and the parameters that change nothing in one line."""
     base = reported["device_ticks"]
     yield f"{reported['name']}: {base:,} device ticks; each cell is a whole exact run, as a change of the makespan"
+    yield from basis_lines(reported)
     yield ""
     moving = [row for row in reported["rows"] if any(cell["ticks"] != base for cell in row["cells"].values())]
     table = [

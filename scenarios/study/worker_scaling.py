@@ -9,6 +9,7 @@ import attrs
 from tessbed.scenarios.forecast import Meter
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.provenance.basis_words import basis_lines
 from tessbed.scenarios.study.attribution_report import bar
 from tessbed.scenarios.study.lower_bounds import LowerBound, bounds
 from tessbed.scenarios.study.measurement import MeasuredJob, Measurement, measure_scenario, on_device, provenance
@@ -161,6 +162,7 @@ def _job_document(points: Sequence[Point], percent: float) -> dict[str, Any]:
 def lines(reported: dict[str, Any]) -> Iterator[str]:
     """The advice for a person."""
     yield f"{reported['name']}: how many workers pay off; model ticks"
+    yield from basis_lines(reported)
     for job in reported["jobs"]:
         ticks = [point["device_ticks"] for point in job["points"]]
         yield ""

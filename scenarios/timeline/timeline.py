@@ -9,6 +9,8 @@ timeline.leave(runtime)
 import attrs
 
 from tessbed.runtime.runtime import Runtime
+from tessbed.scenarios.model import Scenario
+from tessbed.scenarios.provenance.basis_words import NOT_CALIBRATED, model_ticks, scenario_words
 from tessbed.scenarios.timeline.device import DeviceSpans
 from tessbed.scenarios.timeline.flows import Flows
 from tessbed.scenarios.timeline.host import HostSpans
@@ -31,10 +33,15 @@ class Timeline:
     _steps: int | None = attrs.field(default=None, init=False)
 
     @classmethod
-    def of(cls, sink: Sink, spec: DeviceSpec) -> "Timeline":
-        """A timeline of a device of that spec."""
+    def of_scenario(cls, sink: Sink, scenario: Scenario) -> "Timeline":
+        """A timeline of a scenario's device."""
+        return cls.of(sink, scenario.device, scenario_words(scenario))
+
+    @classmethod
+    def of(cls, sink: Sink, spec: DeviceSpec, basis: str = NOT_CALIBRATED) -> "Timeline":
+        """A timeline of a device of that spec; `basis` is what its ticks rest on."""
         scale = sink.lane(("time", SCALE), "what a tick is here")
-        text = f"one tick is shown as one nanosecond; model ticks at {spec.clock_mhz} MHz, not calibrated on silicon"
+        text = f"one tick is shown as one nanosecond; {model_ticks(spec.clock_mhz, basis)}"
         sink.span(TimelineSpan(scale, SCALE, 0, 0, TEXT, (text,)))
         flows = Flows()
         marks = sink.lane(MARKS, "what was injected, and what was found")

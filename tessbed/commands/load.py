@@ -114,14 +114,18 @@ def _sweep(
     as_json: bool,
 ) -> int:
     """A table of the load at each value; fails where no point has a result."""
+    from tessbed.scenarios.provenance.basis_words import KEY, basis_document
+    from tessbed.scenarios.provenance.tick_basis import TickBasis
     from tessbed.scenarios.study.load.load_sweep import load_sweep_lines, sweep_load
     from tessbed.scenarios.study.sweep.space import parse_space
     from tessbed.scenarios.study.sweep.table import check_files, write_table
 
     spanned = parse_space(varied)
     check_files(outputs)
-    rows = list(sweep_load(file, settings, seed, spanned))
+    bases: dict[TickBasis, None] = {}
+    rows = list(sweep_load(file, settings, seed, spanned, bases))
     write_table(outputs, rows)
-    document = {"schema_version": 1, "rows": rows}
-    print_result(document, lambda: load_sweep_lines(spanned, rows), as_json=as_json)
+    basis = basis_document(bases)
+    document = {"schema_version": 1, KEY: basis, "rows": rows}
+    print_result(document, lambda: load_sweep_lines(spanned, rows, basis), as_json=as_json)
     return FAILED if all(row["error"] for row in rows) else OK

@@ -22,6 +22,8 @@ def command(file: str, settings: tuple[str, ...], seed: int | None, top: int, as
     """The profile on stdout; returns the exit code."""
     from tessbed.commands.scenario_run import foretell, watched_run
     from tessbed.scenarios.library import load
+    from tessbed.scenarios.provenance.basis_words import KEY, basis_document
+    from tessbed.scenarios.provenance.tick_basis import tick_basis
     from tessbed.scenarios.report import exit_code
     from tessbed.scenarios.study.measurement import studied
     from tessbed.scenarios.timeline.formats import profile
@@ -30,8 +32,8 @@ def command(file: str, settings: tuple[str, ...], seed: int | None, top: int, as
     scenario = studied(load(file, settings, seed), "profile")
     meter = foretell(scenario, "simpy", trace=False, quiet=quiet)
     found = profile.Profile(top)
-    timeline = Timeline.of(found, scenario.device)
+    timeline = Timeline.of_scenario(found, scenario)
     done = watched_run(scenario, "simpy", meter, quiet=quiet or as_json, timeline=timeline)
-    document = found.document(scenario.name)
+    document = {**found.document(scenario.name), KEY: basis_document([tick_basis(scenario)])}
     print_result(document, lambda: profile.lines(document), as_json=as_json)
     return exit_code(done)

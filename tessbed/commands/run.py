@@ -61,7 +61,7 @@ def command(
     if timeline is not None:
         _check_traceable(scenario, engine)
     meter = foretell(scenario, engine, trace=output is not None, quiet=quiet)
-    with recorded(timeline, scenario.device, quiet=quiet) as shown:
+    with recorded(timeline, scenario, quiet=quiet) as shown:
         if output is None:
             done = watched_run(scenario, engine, meter, quiet=quiet or as_json, timeline=shown)
         else:

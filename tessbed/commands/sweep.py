@@ -69,6 +69,7 @@ def command(
     from tessbed.commands.progress import counted
     from tessbed.scenarios.forecast import forecasts
     from tessbed.scenarios.library import stem_of
+    from tessbed.scenarios.provenance.basis_words import KEY
     from tessbed.scenarios.study.measurement import studied
     from tessbed.scenarios.study.sweep import space, table
     from tessbed.scenarios.study.sweep.batches import BatchRunner
@@ -94,7 +95,7 @@ def command(
                 keys = list(planned.resolved)
                 say(interrupted(path, store.count(keys), f"of {len(keys):,} points"), quiet=quiet)
                 raise
-    rows, by = table.flat(planned.points, found), table.table_provenance(found)
+    rows, by = table.flat(planned.points, found), table.table_provenance(found, planned.bases())
     say(
         f"{len(rows):,} point{'s' * (len(rows) != 1)} in {perf_counter() - began:.1f} s; results in {path}", quiet=quiet
     )
@@ -106,7 +107,7 @@ def command(
 
         save(_picture(name, spanned, rows, varied_caption(Resolver(file, settings, engine), spanned)), plot)
     document = {"schema_version": 1, "name": name, **by, "rows": rows}
-    print_result(document, lambda: table.table_lines(name, spanned, rows), as_json=as_json)
+    print_result(document, lambda: table.table_lines(name, spanned, rows, by[KEY]), as_json=as_json)
     if failures := bugs(found):
         return failed_ourselves(f"{failures:,} of {len(rows):,} points")
     return FAILED if all(row["error"] for row in rows) else OK

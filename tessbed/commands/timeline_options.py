@@ -11,6 +11,7 @@ from tessbed.commands.options import say
 from tessbed.scenarios.format.option_values import TIMELINE_SUFFIXES
 
 if TYPE_CHECKING:
+    from tessbed.scenarios.model import Scenario
     from tessbed.scenarios.timeline.spans import Sink
     from tessbed.scenarios.timeline.timeline import Timeline
     from tessbed.sim.spec.device_spec import DeviceSpec
@@ -51,16 +52,17 @@ timeline_option: Any = click.option(
 
 @contextmanager
 def recorded(
-    path: Path | None, spec: "DeviceSpec", *, form: str | None = None, quiet: bool
+    path: Path | None, device: "Scenario | DeviceSpec", *, form: str | None = None, quiet: bool
 ) -> "Iterator[Timeline | None]":
-    """A timeline of a device in that file; none without one. Says what was written."""
+    """A timeline of a device, or of that of a scenario, in that file; none without one. Says what was written."""
     if path is None:
         yield None
         return
+    from tessbed.scenarios.model import Scenario
     from tessbed.scenarios.timeline.timeline import Timeline
 
     with recorded_spans(path, form=form, quiet=quiet) as sink:
-        yield Timeline.of(sink, spec)
+        yield Timeline.of_scenario(sink, device) if isinstance(device, Scenario) else Timeline.of(sink, device)
 
 
 @contextmanager

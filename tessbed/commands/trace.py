@@ -52,7 +52,7 @@ def command(
     except click.BadParameter as error:
         raise click.BadParameter(error.message, param_hint="-o") from None
     meter = foretell(scenario, "simpy", trace=False, quiet=quiet)
-    with recorded(path, scenario.device, form=form, quiet=quiet) as timeline:
+    with recorded(path, scenario, form=form, quiet=quiet) as timeline:
         done = watched_run(scenario, "simpy", meter, quiet=quiet or as_json, timeline=timeline)
     if as_json:
         echo_json(document(done))

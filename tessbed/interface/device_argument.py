@@ -7,9 +7,10 @@ from typing import Any
 
 from tessbed.interface.argument_values import plain_value, refused
 from tessbed.scenarios.format.diagnostics import Location
-from tessbed.scenarios.format.presets.preset_file import PresetSource, is_file_name, read_preset
+from tessbed.scenarios.format.presets.preset_file import DevicePreset, PresetSource, is_file_name, read_preset
 from tessbed.scenarios.format.presets.preset_packages import package_presets
 from tessbed.sim.spec.device_spec import DeviceSpec, override, preset_names
+from tessbed.sim.spec.origins import Origins
 
 WANTED = "a preset, the path of a preset file, a table of device fields or a DeviceSpec"
 DEFAULT = "ev74-4core"
@@ -24,9 +25,19 @@ def device_of(device: object, fields: Mapping[str, Any]) -> DeviceSpec:
     return override(_named(device), changes)
 
 
+def origins_of(device: object) -> tuple[str, Origins]:
+    """The name of the preset that a device starts from, and where its values come from. Raises as `device_of`."""
+    named = device.get("preset", DEFAULT) if isinstance(device, Mapping) else device
+    return "" if isinstance(named, DeviceSpec) else str(named), _preset(named).origins
+
+
 def _named(device: object) -> DeviceSpec:
+    return _preset(device).device
+
+
+def _preset(device: object) -> DevicePreset:
     if isinstance(device, DeviceSpec):
-        return device
+        return DevicePreset(device)
     name = os.fspath(device) if isinstance(device, os.PathLike) else device
     if not isinstance(name, str):
         raise refused("device", device, WANTED)
@@ -36,7 +47,7 @@ def _named(device: object) -> DeviceSpec:
             raise refused("device", name, f"{WANTED}: there is no such file")
         names = [*known, *package_presets()]
         raise refused("device", name, f"{WANTED}; the presets are {', '.join(names)}", names)
-    return read_preset(name, PresetSource(Path(), Location("device"))).device
+    return read_preset(name, PresetSource(Path(), Location("device")))
 
 
 def _is_there(name: str) -> bool:

@@ -14,13 +14,14 @@ from tessbed.array_arguments import argument_names
 from tessbed.array_requests import admitted_pack, unpack_request
 from tessbed.array_storage import aligned_bytes, empty_array, tile_bytes
 from tessbed.interface.argument_values import checked_flag, checked_integer, checked_name
-from tessbed.interface.device_argument import DEFAULT, device_of
+from tessbed.interface.device_argument import DEFAULT, device_of, origins_of
 from tessbed.interface.device_session import ArrayRequest, DeviceSession
 from tessbed.interface.job_report import JobReport
 from tessbed.interface.kernel_arguments import argument_values, input_arrays, kernel_of, output_arrays, shaped_like
 from tessbed.kernels.operations import OPERATIONS, Operation
 from tessbed.kernels.ops.requests import AnyRequest, requests_of
 from tessbed.scenarios.format.option_values import ENGINES, TIMELINE_SUFFIXES
+from tessbed.scenarios.provenance.basis_words import device_words
 from tessbed.scenarios.timeline.recording import recording
 from tessbed.scenarios.timeline.timeline import Timeline
 from tessbed.sim.errors import SpecError
@@ -82,6 +83,7 @@ class Ev74:
             check=checked_flag("check", check),
             seed=checked_integer("seed", seed, 0, MAX_SEED),
         )
+        self._origins = origins_of(device)
 
     def __repr__(self) -> str:
         spec = self.spec
@@ -101,7 +103,9 @@ class Ev74:
         """
         session = self._session
         options: dict[str, Any] = {name: getattr(session, name) for name in ("engine", "trace", "check", "seed")}
-        return type(self)(session.spec, **options, **fields)
+        made = type(self)(session.spec, **options, **fields)
+        made._origins = self._origins
+        return made
 
     @contextmanager
     def timeline(self, path: str | PathLike[str]) -> Iterator[None]:
@@ -128,7 +132,7 @@ class Ev74:
             raise SpecError([(("timeline",), text)])
         failure: Exception | None = None
         with recording(file, form) as sink:
-            self._session.follow(Timeline.of(sink, self.spec))
+            self._session.follow(Timeline.of(sink, self.spec, device_words(*self._origins, self.spec)))
             try:
                 yield
             except Exception as error:

@@ -17,6 +17,7 @@ from tessbed.scenarios.format.overrides import apply, override_value
 from tessbed.scenarios.format.toml_source import Source
 from tessbed.scenarios.format.toml_writer import toml_text, value_text
 from tessbed.scenarios.library import read_source
+from tessbed.scenarios.provenance.basis_words import KEY
 from tessbed.scenarios.study.measurement import measure_scenario, studied, whole
 from tessbed.sim.spec.device_spec import DeviceSpec
 
@@ -227,8 +228,9 @@ class Scenario:
         with closing(store):
             found = execution.run_sweep(planned, store, BatchRunner(chosen.make_executor, chosen.width, chosen.deaths))
         rows = table.flat(planned.points, found)
-        reported = {"schema_version": 1, "name": self._name, **table.table_provenance(found), "rows": rows}
-        return study_report("sweep", reported, table.table_lines(self.name, space, rows))
+        by = table.table_provenance(found, planned.bases())
+        reported = {"schema_version": 1, "name": self._name, **by, "rows": rows}
+        return study_report("sweep", reported, table.table_lines(self.name, space, rows, by[KEY]))
 
     def search(
         self,

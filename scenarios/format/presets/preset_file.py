@@ -6,7 +6,8 @@
     cores = 2
     dma = { outstanding = 8 }
 
-A preset is named by what ships, by a file relative to whoever names it, or by what a package brings.
+A field may say where its value comes from (see `preset_origins`). A preset is named by what ships, by a file relative
+to whoever names it, or by what a package brings.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 import attrs
 
 from tessbed.scenarios.format.diagnostics import KeyPath, Location, Problem, ScenarioError, path_text
+from tessbed.scenarios.format.presets.preset_origins import TABLE, read_origins
 from tessbed.scenarios.format.presets.preset_packages import package_presets
 from tessbed.scenarios.format.reader import describe_value
 from tessbed.scenarios.format.texts import read_text
@@ -22,10 +24,11 @@ from tessbed.scenarios.format.toml_source import Source, parse_toml
 from tessbed.sim.errors import SpecError
 from tessbed.sim.spec.device_spec import DeviceSpec, load_preset, override, preset_about, preset_names
 from tessbed.sim.spec.limits import unknown
+from tessbed.sim.spec.origins import Origins
 
 ABOUT, PRESET = "about", "preset"
 STRANGERS = ("jobs", "device")
-NO_FIELDS = (ABOUT, PRESET, *STRANGERS)
+NO_FIELDS = (ABOUT, PRESET, TABLE, *STRANGERS)
 
 
 @attrs.frozen
@@ -43,10 +46,11 @@ class PresetSource:
 
 @attrs.frozen
 class DevicePreset:
-    """A preset that was read: the device, and what its file says about it."""
+    """A preset that was read: the device, what its file says about it, and where its values come from."""
 
     device: DeviceSpec
     about: str = ""
+    origins: Origins = attrs.field(factory=Origins)
 
 
 def is_file_name(name: str) -> bool:
@@ -84,28 +88,30 @@ def _of_file(path: Path, source: PresetSource) -> DevicePreset:
     parsed = parse_toml(read_text(path, shown), shown)
     problems = list(_mistakes(parsed))
     base = _base(parsed, path, source, problems)
-    changes = {key: value for key, value in parsed.values.items() if key not in NO_FIELDS}
-    device = base
+    values, origins = read_origins(parsed, problems)
+    changes = {key: value for key, value in values.items() if key not in NO_FIELDS}
+    device = base.device
     try:
-        device = override(base, changes)
+        device = override(base.device, changes)
     except SpecError as error:
         problems += [_problem(parsed, path, text) for path, text in error.problems]
     if problems:
         raise ScenarioError(problems)
-    return DevicePreset(device, parsed.values.get(ABOUT, ""))
+    origins = attrs.evolve(origins, device=device if origins.board else None).over(base.origins)
+    return DevicePreset(device, parsed.values.get(ABOUT, ""), origins)
 
 
-def _base(parsed: Source, path: Path, source: PresetSource, problems: list[Problem]) -> DeviceSpec:
+def _base(parsed: Source, path: Path, source: PresetSource, problems: list[Problem]) -> DevicePreset:
     """What the file starts from; the default device where that can not be had, with the problems noted."""
     name = parsed.values.get(PRESET)
     if not isinstance(name, str):
-        return DeviceSpec()
+        return DevicePreset(DeviceSpec())
     inner = PresetSource(path.parent, parsed.place((PRESET,)), PRESET, (*source.files, path.resolve()))
     try:
-        return read_preset(name, inner).device
+        return read_preset(name, inner)
     except ScenarioError as error:
         problems += error.problems
-        return DeviceSpec()
+        return DevicePreset(DeviceSpec())
 
 
 def _mistakes(parsed: Source) -> Iterator[Problem]:

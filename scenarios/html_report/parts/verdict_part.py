@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from tessbed.scenarios.html_report.markup import Markup, concat, count, element, note, section, table
-from tessbed.scenarios.html_report.units import microseconds, model_ticks, rate
+from tessbed.scenarios.html_report.units import microseconds, rate
 from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
+from tessbed.scenarios.provenance.basis_words import model_ticks, scenario_words
 from tessbed.scenarios.report import complaints, report_table
 
 
@@ -25,7 +26,8 @@ def verdict_part(run: ScenarioRun, anchors: dict[int, str]) -> Markup:
         table(head, rows, numbers=(4, 5, 6, 7, 8), marked=wrong),
         element("ul", concat(element("li", text) for text in found)) if found else "",
         note(
-            f"Ticks are the device's on ev74, modelled on a65; {model_ticks(mhz)}. The rate is output bytes by ticks."
+            f"Ticks are the device's on ev74, modelled on a65; {model_ticks(mhz, scenario_words(run.scenario))}."
+            " The rate is output bytes by ticks."
         ),
         anchor="verdict",
     )

@@ -4,7 +4,7 @@ Whatever is random is drawn alike at every point, as long as streams and jobs ke
 its row's `error`; the others go on.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tessbed.kernels.errors import NotRepresentable
@@ -12,7 +12,10 @@ from tessbed.runtime.errors import HeapExhausted
 from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.library import load
 from tessbed.scenarios.load.simulation import simulate_load
+from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.provenance.basis_words import KEY, basis_lines
+from tessbed.scenarios.provenance.tick_basis import TickBasis, tick_basis
 from tessbed.scenarios.study.load.compilation import compile_load
 from tessbed.scenarios.study.load.report import document
 from tessbed.scenarios.study.sweep.space import Setting, Space, plain, settings_of
@@ -22,13 +25,20 @@ COLUMNS = ("mean", "p50", "p90", "p95", "p99", "max")
 LoadRow = dict[str, Any]
 
 
-def sweep_load(file: str, settings: Sequence[str], seed: int | None, space: Space) -> Iterator[LoadRow]:
-    """One row for each point, in order. Raises ScenarioError where even the scenario as it is can not be read."""
+def sweep_load(
+    file: str, settings: Sequence[str], seed: int | None, space: Space, bases: dict[TickBasis, None]
+) -> Iterator[LoadRow]:
+    """One row for each point, in order; adds what their ticks rest on to `bases`.
+
+    Raises ScenarioError where even the scenario as it is can not be read.
+    """
     load(file, settings, seed)
     for number in range(space.size):
         point = space.point(number)
         try:
-            yield {**_said(point), **_row(file, [*settings, *settings_of(point)], seed), "error": None}
+            scenario = load(file, [*settings, *settings_of(point)], seed)
+            yield {**_said(point), **_row(scenario), "error": None}
+            bases.setdefault(tick_basis(scenario))
         except (ScenarioError, HeapExhausted, NotRepresentable) as error:
             yield {**_said(point), **dict.fromkeys(_names()), "error": str(error)}
 
@@ -42,8 +52,7 @@ def _names() -> tuple[str, ...]:
     return ("stable", "offered", "dropped", "missed", *latencies, "busiest", "utilisation")
 
 
-def _row(file: str, settings: Sequence[str], seed: int | None) -> LoadRow:
-    scenario = load(file, settings, seed)
+def _row(scenario: Scenario) -> LoadRow:
     reported = document(scenario, simulate_load(compile_load(scenario)), relief=False)
     streams = reported["streams"]
     counts = {name: sum(stream[name] for stream in streams) for name in ("offered", "dropped", "missed")}
@@ -63,8 +72,8 @@ def _worst(ticks: Sequence[float | None]) -> float | None:
     return max(known) if len(known) == len(ticks) else None
 
 
-def load_sweep_lines(space: Space, rows: Sequence[LoadRow]) -> Iterator[str]:
-    """The rows for a person."""
+def load_sweep_lines(space: Space, rows: Sequence[LoadRow], basis: Mapping[str, Any]) -> Iterator[str]:
+    """The rows for a person. `basis` is what the document says of its ticks."""
     keys = [axis.key for axis in space.axes]
     shown = ("mean_ticks", "p99_ticks", "max_ticks")
     cells = [
@@ -80,6 +89,7 @@ def load_sweep_lines(space: Space, rows: Sequence[LoadRow]) -> Iterator[str]:
     ]
     header = (*keys, "mean", "p99", "max", "missed", "busiest", "")
     yield from aligned(header, cells, numbers=range(len(keys) + 4))
+    yield from basis_lines({KEY: basis})
     for row in rows:
         if row["error"]:
             yield f"{', '.join(f'{key} = {row[key]}' for key in keys)}: {row['error']}"

@@ -14,6 +14,8 @@ from tessbed.scenarios.load.simulation import (
 )
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.provenance.basis_words import KEY, basis_document, ticks_lines
+from tessbed.scenarios.provenance.tick_basis import tick_basis
 from tessbed.scenarios.study.load.rate_search import found_rate_lines
 
 SCHEMA_VERSION = 1
@@ -30,6 +32,7 @@ def document(scenario: Scenario, run: LoadRun, *, relief: bool = True) -> dict[s
         "name": scenario.name,
         "seed": program.seed,
         "clock_mhz": scenario.device.clock_mhz,
+        KEY: basis_document([tick_basis(scenario)]),
         "replications": len(run.tallies),
         "warmup": program.warmup,
         "window_ticks": run.window_ticks,
@@ -180,7 +183,7 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
         yield from _critical_lines(reported)
     yield ""
     warmup = f", the first {reported['warmup']} frames of each stream left out" if reported["warmup"] else ""
-    yield f"ticks: model ticks at {reported['clock_mhz']} MHz, not calibrated on silicon"
+    yield from ticks_lines(reported["clock_mhz"], reported)
     yield f"latency: from the scheduled arrival{warmup}"
     yield f"audit: {reported['audit']['frames']:,} frames conserved; Little's law and busy times hold to the tick"
     for metric in reported.get("loadgen", {}).get("metrics", ()):

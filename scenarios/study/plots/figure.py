@@ -15,6 +15,8 @@ import attrs
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.files import replacing, unusable
+from tessbed.scenarios.provenance.basis_words import NOT_CALIBRATED, basis_document, scenario_words
+from tessbed.scenarios.provenance.tick_basis import tick_basis
 
 INCHES = (9, 5)
 ROW_INCHES = 0.3
@@ -54,12 +56,13 @@ class DeviceCaption:
 
     preset: str = ""
     clock_mhz: int = 0
+    basis: str = NOT_CALIBRATED
 
     @classmethod
     def of(cls, scenario: Scenario) -> "DeviceCaption":
         """That of a scenario's device; one that was changed says so."""
         changed = "" if scenario.device == scenario.preset_device else ", changed"
-        return cls(scenario.preset + changed, scenario.device.clock_mhz)
+        return cls(scenario.preset + changed, scenario.device.clock_mhz, scenario_words(scenario))
 
     @classmethod
     def of_both(cls, before: Scenario, after: Scenario) -> "DeviceCaption":
@@ -68,7 +71,8 @@ class DeviceCaption:
         if one == other:
             return one
         clock = one.clock_mhz if one.clock_mhz == other.clock_mhz else 0
-        return cls(" and ".join(dict.fromkeys((one.preset, other.preset))), clock)
+        basis = str(basis_document(map(tick_basis, (before, after)))["words"])
+        return cls(" and ".join(dict.fromkeys((one.preset, other.preset))), clock, basis)
 
     def with_varied(self, keys: Sequence[str]) -> "DeviceCaption":
         """That of devices on which these keys are varied."""
@@ -76,13 +80,15 @@ class DeviceCaption:
             return self
         varied = [key.removeprefix("device.") for key in keys]
         fixed = not {"preset", "clock_mhz"} & {*varied}
-        return DeviceCaption(f"{self.preset} with varied {', '.join(varied)}", self.clock_mhz if fixed else 0)
+        return attrs.evolve(
+            self, preset=f"{self.preset} with varied {', '.join(varied)}", clock_mhz=self.clock_mhz if fixed else 0
+        )
 
     def words(self, *more: str) -> str:
         """The caption."""
         device = [f"device {self.preset}"] if self.preset else ["devices as varied"]
         clock = f" at {self.clock_mhz:,} MHz" if self.clock_mhz else ""
-        return "; ".join([device[0] + clock, "model ticks, not calibrated on silicon", *more])
+        return "; ".join([device[0] + clock, f"model ticks, {self.basis}", *more])
 
     def time(self, ticks: float) -> str:
         """As " = 52.35 µs"; nothing without a clock."""

@@ -7,6 +7,7 @@ import attrs
 
 from tessbed.scenarios.format.option_values import OBJECTIVES
 from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.provenance.basis_words import basis_lines
 from tessbed.scenarios.study.search.trials import Memory, SearchResult
 from tessbed.scenarios.study.sweep import table
 from tessbed.scenarios.study.sweep.space import Space, plain
@@ -46,7 +47,7 @@ def document(asked: SearchRequest, found: SearchResult, memory: Memory) -> dict[
     return {
         "schema_version": 1,
         "name": asked.name,
-        **table.table_provenance([found.baseline, *(trial.row for trial in found.trials)]),
+        **table.table_provenance([found.baseline, *(trial.row for trial in found.trials)], memory.bases),
         "minimise": asked.minimise,
         "sampler": asked.sampler,
         "seed": asked.seed,
@@ -91,6 +92,7 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
     by = "" if reported["exhaustive"] else f" by {reported['sampler']}, seed {reported['seed']}"
     what = reported["minimise"].replace("_", " ")
     yield f"{reported['name']}: the least {what} of {tried}{by}; model ticks"
+    yield from basis_lines(reported)
     failures = [trial["error"] for trial in reported["trials"] if trial["error"]]
     if failures:
         yield f"{len(failures):,} without a result:"

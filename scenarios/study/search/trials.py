@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from tessbed.scenarios.format.diagnostics import ScenarioError
+from tessbed.scenarios.provenance.tick_basis import TickBasis, tick_basis
 from tessbed.scenarios.study.search.sampler import Sampler
 from tessbed.scenarios.study.sweep.execution import ResultStore
 from tessbed.scenarios.study.sweep.point import Row, failed, run_point
@@ -26,6 +27,8 @@ class Memory:
     store: ResultStore
     simulated: int = 0
     remembered: int = 0
+    bases: dict[TickBasis, None] = attrs.field(factory=dict, init=False)
+    """What the ticks of the configurations rest on, in their order."""
     _known: dict[str, Row] = attrs.field(factory=dict, init=False)
 
     @property
@@ -39,6 +42,7 @@ class Memory:
             found = self.resolver.resolve(point)
         except (SpecError, ScenarioError) as error:
             return failed(str(error))
+        self.bases.setdefault(tick_basis(found.base, found.device))
         if found.key not in self._known:
             self._known |= self.store.known([found.key])
         if found.key in self._known:

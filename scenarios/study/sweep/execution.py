@@ -9,6 +9,7 @@ import attrs
 from tessbed import __version__
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.library import read_source
+from tessbed.scenarios.provenance.tick_basis import TickBasis, tick_basis
 from tessbed.scenarios.study.sweep.batches import BatchRunner
 from tessbed.scenarios.study.sweep.point import Batch, Row, failed
 from tessbed.scenarios.study.sweep.resolver import ResolvedPoint, Resolver, SourceReader, check_configuration
@@ -28,6 +29,10 @@ class SweepPlan:
     engine: str
     resolved: dict[str, ResolvedPoint]
     refused: dict[str, Row]
+
+    def bases(self) -> list[TickBasis]:
+        """What the ticks of the points that can run rest on."""
+        return [tick_basis(point.base, point.device) for point in self.resolved.values()]
 
     def batches(self, known: dict[str, Row]) -> Iterator[Batch]:
         """What is still to do, in order, a batch for each scenario."""

@@ -3,7 +3,7 @@
 import csv
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ from typing import Any
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.output.files import replacing, unusable
 from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.provenance.basis_words import KEY, basis_document, basis_lines
+from tessbed.scenarios.provenance.tick_basis import TickBasis
 from tessbed.scenarios.study.sweep.point import Row
 from tessbed.scenarios.study.sweep.space import Setting, Space, plain
 from tessbed.scenarios.study.worker_scaling import sparkline
@@ -32,10 +34,11 @@ def flat(points: Sequence[Sequence[Setting]], rows: Sequence[Row]) -> list[Flat]
     return [{name: row.get(name) for name in (*columns, "error")} for row in found]
 
 
-def table_provenance(rows: Sequence[Row]) -> dict[str, Any]:
-    """The engines that ran, and why not the one asked for; in the words of a single study."""
+def table_provenance(rows: Sequence[Row], bases: Iterable[TickBasis]) -> dict[str, Any]:
+    """The engines that ran, why not the one asked for, what the ticks rest on; in the words of a single study."""
     engines = dict.fromkeys(row["engine"] for row in rows if "engine" in row)
-    return {"engine": " and ".join(engines), "instead": next((r["instead"] for r in rows if "instead" in r), None)}
+    instead = next((row["instead"] for row in rows if "instead" in row), None)
+    return {"engine": " and ".join(engines), "instead": instead, KEY: basis_document(bases)}
 
 
 def write_csv(path: Path, rows: Sequence[Flat]) -> None:
@@ -97,11 +100,15 @@ def write_table(names: Sequence[str], rows: Sequence[Flat]) -> None:
             WRITERS[part.suffix](part, rows)
 
 
-def table_lines(name: str, space: Space, rows: Sequence[Flat]) -> Iterator[str]:
-    """The sweep for a person: the best points, and for each parameter the best makespan by value."""
+def table_lines(name: str, space: Space, rows: Sequence[Flat], basis: Mapping[str, Any]) -> Iterator[str]:
+    """The sweep for a person: the best points, and for each parameter the best makespan by value.
+
+    `basis` is what its document says of its ticks.
+    """
     good = [row for row in rows if not row["error"]]
     points = f"{len(rows):,} point{'s' * (len(rows) != 1)}"
     yield f"{name}: {points}, {len(rows) - len(good):,} without a result; device ticks, model ticks"
+    yield from basis_lines({KEY: basis})
     yield from reasons(row["error"] for row in rows if row["error"])
     if not good:
         return

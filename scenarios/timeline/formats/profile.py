@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 
 from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.provenance.basis_words import basis_lines
 from tessbed.scenarios.timeline.spans import OpenSpans, TimelineSpan
 
 SCHEMA_VERSION = 1
@@ -142,6 +143,7 @@ def lines(document: dict[str, Any]) -> Iterator[str]:
     """A profile for a person."""
     total = sum(sum(steps.values()) for steps in document["cores"].values())
     yield f"{document['name']}: where the cores' ticks went, all jobs together; model ticks"
+    yield from basis_lines(document)
     for title, key in (("core", "cores"), ("tiles", "tiles"), ("source", "sources")):
         if any(document[key]):
             yield ""

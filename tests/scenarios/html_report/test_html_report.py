@@ -19,6 +19,7 @@ from tessbed.scenarios.html_report.span_table import KeptSpan
 from tessbed.scenarios.library import load
 from tessbed.scenarios.study import attribution_report
 from tessbed.scenarios.study.measurement import measure_scenario, on_device, studied
+from tessbed.sim.spec.origins import Origins
 from tessbed.sim.transfer.descriptor import Descriptor
 from tests.scenarios.html_report.parsed import Element, parse
 from tests.scenarios.study.test_tick_attribution import random_measured
@@ -100,7 +101,7 @@ def test_the_configuration_shows_what_differs(chroma) -> None:
     differences, everything = (opened_rows(found) for found in configuration.all("table"))
     assert [row[:3] for row in differences] == [["slots", "2", "3"]]
     device = load("chroma").device
-    assert [row[0] for row in everything] == [one.name for one in parameter_rows(device, device)]
+    assert [row[0] for row in everything] == [one.name for one in parameter_rows(device, device, Origins())]
     assert all(row[5] for row in everything)
 
 

@@ -200,11 +200,14 @@ def test_a_job_that_fails_gives_its_point_no_result(tmp_path) -> None:
         found = run_sweep(planned, store, BatchRunner(LocalExecutor, 1))
     rows = table.flat(planned.points, found)
     assert [row["error"] for row in rows] == ["", "job struck ended in dma_error"]
-    assert table.table_provenance(found) == {
+    by = table.table_provenance(found, planned.bases())
+    assert by == {
         "engine": "simpy",
         "instead": "job struck has faults, which only the event engine supports",
+        "calibration": {"words": "not calibrated on silicon", "calibrated": [], "extrapolated": []},
     }
-    assert "  1 of them: job struck ended in dma_error" in list(table.table_lines("x", spanned, rows))
+    lines = list(table.table_lines("x", spanned, rows, by["calibration"]))
+    assert "  1 of them: job struck ended in dma_error" in lines
 
 
 def test_settings_change_the_device_as_its_own_override_does() -> None:

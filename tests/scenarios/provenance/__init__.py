@@ -1,0 +1,1 @@
+"""What ticks rest on: measured presets, and the range in which they hold."""

@@ -30,6 +30,7 @@ TABLES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "tests").rglob("*.md"))]
 HISTORY = ROOT / "CHANGELOG.md"  # it names what was there at the time
 
+LEFT_OUT = re.compile(r"^```.*?^```|^<!-- names of others -->.*?<!-- end of names -->", re.DOTALL | re.MULTILINE)
 QUOTED = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"[\w.*-]*/[\w./*-]*|[\w-]+\.(?:py|md|toml|c|h|tsv|json)")
 NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?")
@@ -123,7 +124,9 @@ def passages_of(path: Path, names: Names) -> Iterator[Passage]:
 
 
 def surroundings(names: Names) -> Iterator[Passage]:
-    """The pages, without their examples; names of files, packages, packet fields and operations go into `names`."""
+    """The pages, without their examples and the names of other software; into `names` go those of files, packages,
+    packet fields and operations.
+    """
     for path in (*PYTHON, *SOURCES, *TABLES, *PAGES):
         parts = [*path.relative_to(ROOT).with_suffix("").parts]
         names.words.update(parts)
@@ -134,9 +137,7 @@ def surroundings(names: Names) -> Iterator[Passage]:
     names.pairs.update((package, op) for package in ("ops", "a65", "ev74") for op in OPERATIONS)
     for path in PAGES:
         if path != HISTORY:
-            text = re.sub(
-                r"^```.*?^```", lambda found: "\n" * found[0].count("\n"), path.read_text(), flags=re.S | re.M
-            )
+            text = LEFT_OUT.sub(lambda found: "\n" * found[0].count("\n"), path.read_text())
             yield Passage(path, 1, text)
 
 

@@ -2,13 +2,19 @@
 
 import importlib
 import inspect
+import json
 import re
 import shutil
+import subprocess
+import sys
+import tomllib
 import zlib
+from importlib import metadata
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.docs.built import ROOT, Page, build
 
@@ -100,6 +106,53 @@ def test_everything_public_is_in_the_reference(site: Path) -> None:
             if not {f"{module.__name__}.{name}", home} & entries:
                 missing.append(f"{module.__name__}.{name}")
     assert missing == []
+
+
+def test_the_extra_is_enough() -> None:
+    """What the reference imports is installed with `tessbed[docs]` alone."""
+    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    modules = re.findall(r"^\.\. currentmodule:: (\S+)$", page, re.MULTILINE)
+    objects = re.findall(r"^\.\. auto\w+:: (tessbed\.\S+)$", page, re.MULTILINE)
+    names = sorted({*modules, *(name.rpartition(".")[0] for name in objects)})
+    assert len(names) > 6
+    code = "import importlib, json, sys\nbefore = {*sys.modules}\n"
+    code += f"for module in map(importlib.import_module, {names}):\n"
+    code += "    [getattr(module, name) for name in getattr(module, '__all__', ())]\n"
+    code += "print(json.dumps(sorted({name.partition('.')[0] for name in {*sys.modules} - before})))"
+    imported = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+    homes = metadata.packages_distributions()
+    needed = {canonical(home) for name in imported for home in homes.get(name, ())}
+    assert needed - installed_with("tessbed", {"docs"}) == set()
+
+
+def installed_with(name: str, extras: set[str]) -> set[str]:
+    """A distribution with extras, and all that it needs."""
+    found: set[tuple[str, str]] = set()
+    todo = [(name, extra) for extra in ("", *extras)]
+    while todo:
+        if (at := todo.pop()) not in found:
+            found.add(at)
+            for requirement in map(Requirement, requires(at[0])):
+                if requirement.marker is None or requirement.marker.evaluate({"extra": at[1]}):
+                    todo += [(canonical(requirement.name), extra) for extra in ("", *requirement.extras)]
+    return {home for home, _ in found}
+
+
+def requires(name: str) -> list[str]:
+    """What a distribution requires: ours by its project file, another by what is installed of it."""
+    if name == "tessbed":
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        extras = project["optional-dependencies"].items()
+        return [*project["dependencies"], *(f'{line}; extra == "{extra}"' for extra, lines in extras for line in lines)]
+    try:
+        return metadata.requires(name) or []
+    except metadata.PackageNotFoundError:  # on another platform, for one
+        return []
+
+
+def canonical(name: str) -> str:
+    """The name of a distribution as an index writes it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def test_methods_are_in_the_reference(site: Path) -> None:

@@ -46,6 +46,9 @@ def _load(load: Load) -> Iterator[str]:
         yield f"    frames  {stream.arrivals.words}"
         if said:
             yield f"    limits  {', '.join(said)}{f', {stream.on_full} when full' if stream.queue is not None else ''}"
+        for fault in load.faults:
+            if fault.stream == stream.name:
+                yield f"    fault   {fault.fault.kind} in frame {fault.frame:,}, job {fault.job}"
 
 
 def _changes(path: tuple[str, ...], before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:

@@ -173,6 +173,8 @@ def load_sections(document: Document) -> Iterator[Markup]:
         "Load: where the latency goes", *(_parts(stream, mhz) for stream in document["streams"]), anchor="latency-parts"
     )
     yield section("Load: servers", _servers(document), anchor="servers")
+    if "faults" in document:
+        yield section("Load: faults", _faults(document["faults"]), _fault_costs(document["faults"]), anchor="faults")
     if document.get("relief"):
         yield section("Load: with one more server", _relief(document), anchor="relief")
     audit = document["audit"]
@@ -184,13 +186,30 @@ def load_sections(document: Document) -> Iterator[Markup]:
 
 
 def _streams(document: Document) -> Markup:
-    names = ("offered", "accepted", "dropped", "completed", "missed")
+    names = ("offered", "accepted", "dropped", "completed", "failed", "missed")
     rows = [
         (stream["name"], *(count(stream[name]) for name in names), count(stream["throughput_per_second"]),
          count(stream["deadline_ticks"]), "stable" if stream["stable"] else "saturated")
         for stream in document["streams"]
     ]  # fmt: skip
-    return table(("stream", *names, "frames/s", "deadline in ticks", ""), rows, numbers=range(1, 8))
+    return table(("stream", *names, "frames/s", "deadline in ticks", ""), rows, numbers=range(1, 9))
+
+
+def _faults(faults: Document) -> Markup:
+    rows = [
+        (fault["stream"], count(fault["frame"]), fault["job"], fault["kinds"],
+         "ends well" if fault["loaded"]["ends_well"] else "fails", count(fault["loaded"]["over_ticks"]),
+         count(fault["loaded"]["free_ticks"]), "yes" if fault["struck"] else "struck nothing")
+        for fault in faults["faults"]
+    ]  # fmt: skip
+    names = ("stream", "frame", "job", "fault", "the job", "after ticks", "device free after", "struck")
+    return table(names, rows, numbers=(1, 5, 6))
+
+
+def _fault_costs(faults: Document) -> Markup:
+    names = ("failed", "delayed", "mean_delay_ticks", "most_delay_ticks", "more_dropped", "more_missed")
+    rows = [(stream["name"], *(count(stream[name]) for name in names)) for stream in faults["streams"]]
+    return table(("stream", *(name.replace("_", " ") for name in names)), rows, numbers=range(1, 7))
 
 
 def _latencies(document: Document, mhz: int) -> Markup:

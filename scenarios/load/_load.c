@@ -1,12 +1,13 @@
 /* The recurrence of loads in C: what recurrence.py does, step for step and with the same names. Its first page says what
    happens at a tick and why it is exact; this one says what is different here.
 
-   What it is given. native.py lays out the program in tables of 64-bit integers, which are read in place and never
+   What it is given. load_tables.py lays out the program in tables of 64-bit integers, which are read in place and never
    written: `settings`, `stations`, `streams`, `stages`, `edges` (the jobs behind each job), `traces`; `shapes` are the
-   coefficients of variation, streams first. The tables are trusted: native.py makes them, and lets no program in whose
+   coefficients of variation, streams first; `struck` are the jobs that a fault strikes, in the order of their numbers. The tables are trusted: load_tables.py makes them, and lets no program in whose
    ticks could leave 62 bits. Integrals over time take 128 bits.
 
-   What it gives. The figures of all streams, jobs and stations, and the latencies of each stream.
+   What it gives. The figures of all streams, jobs and stations, the latencies of each stream, and the numbers of their
+   frames where the load is numbered.
 
    Memory. A frame is in a slab from its arrival to its end, and its place is used again; so memory follows the frames
    that are present, and 8 bytes for each latency.
@@ -41,7 +42,7 @@ enum { EVERY, RANDOM, TRACE, CLOSED, AT_ONCE };
 enum { CONSTANT, POISSON, UNIFORM, GAMMA };
 enum { BLOCK, DROP_NEW, DROP_OLD };
 
-typedef struct Settings { i64 horizon, warmup, kernels, streams, stations, stages; } Settings;
+typedef struct Settings { i64 horizon, warmup, kernels, streams, stations, stages, struck, numbered; } Settings;
 typedef struct StreamRules {
     i64 first_stage, stages, arrivals, first, count, think, kind, ticks, high, frames, deadline, in_flight, queue, on_full,
         trace, traced, root;
@@ -50,21 +51,26 @@ typedef struct StageRules {
     i64 station, kind, ticks, high, priority, kernel, load_ticks, needs, before, befores, root;
 } StageRules;
 
+typedef struct Effect { i64 good, over, free; } Effect;
+typedef struct Struck { i64 stream, frame, job; Effect loaded, unloaded; } Struck;
+
 typedef struct StageTally { i64 frames; i128 wait, load, served; } StageTally;
 typedef struct StreamTally {
-    i64 offered, dropped, completed, late, measured, first_end, last_end, first_arrival, last_arrival, entered;
+    i64 offered, dropped, failed, completed, late, measured, first_end, last_end, first_arrival, last_arrival, entered;
     i128 area, sojourn, outside, flight;
 } StreamTally;
 typedef struct StationTally { i64 started; i128 busy_area, served, queue_area, waited; } StationTally;
 
-typedef struct JobState { i64 ready, start, loaded, end; int32_t missing, critical; } JobState;
+typedef struct JobState { i64 ready, start, loaded, end; int32_t missing, critical; char bad, cancelled; } JobState;
 typedef struct Frame {
     i64 number, arrival, entered, left, named, next_free;
     int32_t stream;
-    char begun, gone;
+    char begun, gone, failed;
     JobState *jobs;
 } Frame;
-typedef struct Event { i64 tick; int32_t frame, job, server, stream; } Event; /* job < 0: a frame comes */
+typedef struct Event { i64 tick; int32_t frame, job, server, stream; } Event; /* of a job, where job >= 0 */
+enum { COMES = -1, FREE = -2 };  /* in place of a job: a frame of the stream comes; a server of station `frame` is free */
+enum { NOT_FREE = -1 };          /* in place of a server: the job ends, and its server is free only later */
 typedef struct Wait { i64 mark, ready, stream, number, job, frame; } Wait;
 typedef struct Line { int32_t *at; i64 first, size, capacity; } Line;
 
@@ -73,7 +79,7 @@ typedef struct StreamState {
     StreamTally tally;
     Line line;
     i64 entered, held, outside, flying, present, since, made, last;
-    i64 *latencies, capacity;
+    i64 *latencies, *numbers, capacity, number_capacity;
     double cv;
 } StreamState;
 
@@ -89,6 +95,8 @@ typedef struct Load {
     const Settings *settings;
     const StageRules *stages;
     const i64 *edges, *traces;
+    const Struck *struck; /* sorted by stream, frame and job */
+    i64 *met;             /* 1 for each of them that met a job */
     const double *shapes;
     StageTally *paths;
     StreamState *streams;
@@ -298,7 +306,7 @@ static void pass_station(StationState *station, i64 now) {
 static void expect(Load *load, i64 number, i64 tick) {
     StreamState *state = &load->streams[number];
     if (state->made < state->rules->frames && tick < load->settings->horizon) {
-        push_event(load, (Event){tick, -1, -1, -1, (int32_t)number});
+        push_event(load, (Event){tick, -1, COMES, -1, (int32_t)number});
         state->made++;
     }
 }
@@ -391,6 +399,28 @@ static int enter(Load *load, StreamState *state) {
     return changed;
 }
 
+/* What a fault makes of a job that starts; NULL where none strikes it. */
+static const Effect *strike(Load *load, const Frame *frame, i64 job, int loads) {
+    i64 low = 0, high = load->settings->struck;
+    while (low < high) {
+        i64 middle = (low + high) / 2;
+        const Struck *at = &load->struck[middle];
+        int less = at->stream != frame->stream   ? at->stream < frame->stream
+                   : at->frame != frame->number ? at->frame < frame->number
+                                                : at->job < job;
+        if (less)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const Struck *found = &load->struck[low];
+    if (low == load->settings->struck || found->stream != frame->stream || found->frame != frame->number ||
+        found->job != job)
+        return NULL;
+    load->met[low] = 1;
+    return loads ? &found->unloaded : &found->loaded;
+}
+
 static void start(Load *load, StationState *station, int32_t server, const Wait *wait) {
     Frame *frame = &load->frames[wait->frame];
     StreamState *state = &load->streams[frame->stream];
@@ -402,21 +432,34 @@ static void start(Load *load, StationState *station, int32_t server, const Wait 
         take_front(&state->line);
         state->entered--;
     }
-    job->loaded = 0;
+    int loads = 0;
     if (stage->kernel >= 0) {
         char *loaded = &station->loaded[server * load->settings->kernels + stage->kernel];
-        if (!*loaded) job->loaded = stage->load_ticks;
+        loads = !*loaded;
         *loaded = 1;
     }
+    job->loaded = loads ? stage->load_ticks : 0;
     double cv = load->shapes[load->settings->streams + row];
     i64 ticks = ticks_of(stage->kind, stage->ticks, stage->high, cv, (u64)stage->root, frame->number) + job->loaded;
+    i64 occupied = ticks;
+    const Effect *effect = load->settings->struck ? strike(load, frame, wait->job, loads) : NULL;
+    if (effect) {
+        ticks = effect->over;
+        occupied = effect->free > ticks ? effect->free : ticks;
+        job->bad = !effect->good;
+    }
     pass_station(station, load->now);
     station->waiting--;
     station->busy++;
     station->tally.started++;
     station->tally.waited += load->now - job->ready;
-    station->tally.served += ticks;
+    station->tally.served += occupied;
     job->start = load->now;
+    if (occupied > ticks) {
+        push_event(load, (Event){load->now + occupied, (int32_t)stage->station, FREE, server, frame->stream});
+        if (load->failed) return;
+        server = NOT_FREE;
+    }
     push_event(load, (Event){load->now + ticks, (int32_t)wait->frame, (int32_t)wait->job, server, frame->stream});
 }
 
@@ -478,6 +521,11 @@ static void complete(Load *load, int32_t index) {
     if (frame->number >= load->settings->warmup) {
         if (tally->first_end < 0) tally->first_end = load->now;
         state->latencies = grown(load, state->latencies, &state->capacity, tally->measured + 1, sizeof(i64));
+        if (load->settings->numbered) {
+            state->numbers =
+                grown(load, state->numbers, &state->number_capacity, tally->measured + 1, sizeof(i64));
+            if (!load->failed) state->numbers[tally->measured] = frame->number;
+        }
         if (load->failed) return;
         state->latencies[tally->measured++] = latency;
         walk_back(load, state, frame);
@@ -486,15 +534,28 @@ static void complete(Load *load, int32_t index) {
     leave(load, state, index);
 }
 
-static void end(Load *load, const Event *event) {
-    Frame *frame = &load->frames[event->frame];
-    StreamState *state = &load->streams[frame->stream];
-    const StageRules *stage = &load->stages[state->rules->first_stage + event->job];
-    StationState *station = &load->stations[stage->station];
+static void free_server(Load *load, StationState *station, int32_t server) {
     pass_station(station, load->now);
     station->busy--;
-    push_idle(station, event->server);
-    frame->jobs[event->job].end = load->now;
+    push_idle(station, server);
+}
+
+/* A job has failed: those that need it, directly or not, never start. Jobs are behind those that they need. */
+static void cancel_behind(Load *load, StreamState *state, Frame *frame, i64 failed) {
+    frame->failed = 1;
+    for (i64 job = failed; job < state->rules->stages; job++) {
+        if (job != failed && !frame->jobs[job].cancelled) continue;
+        const StageRules *stage = &load->stages[state->rules->first_stage + job];
+        for (i64 edge = 0; edge < stage->befores; edge++) {
+            JobState *next = &frame->jobs[load->edges[stage->before + edge]];
+            if (!next->cancelled) frame->left--;
+            next->cancelled = 1;
+        }
+    }
+}
+
+static void hand_on(Load *load, const StageRules *stage, const Event *event) {
+    Frame *frame = &load->frames[event->frame];
     for (i64 edge = 0; edge < stage->befores && !load->failed; edge++) {
         i64 other = load->edges[stage->before + edge];
         JobState *next = &frame->jobs[other];
@@ -502,7 +563,25 @@ static void end(Load *load, const Event *event) {
         if (load->now > last || (load->now == last && event->job < next->critical)) next->critical = event->job;
         if (!--next->missing) ready(load, event->frame, other);
     }
-    if (!--frame->left) complete(load, event->frame);
+}
+
+static void end(Load *load, const Event *event) {
+    Frame *frame = &load->frames[event->frame];
+    StreamState *state = &load->streams[frame->stream];
+    const StageRules *stage = &load->stages[state->rules->first_stage + event->job];
+    if (event->server != NOT_FREE) free_server(load, &load->stations[stage->station], event->server);
+    frame->jobs[event->job].end = load->now;
+    if (frame->jobs[event->job].bad)
+        cancel_behind(load, state, frame, event->job);
+    else
+        hand_on(load, stage, event);
+    if (--frame->left) return;
+    if (frame->failed) {
+        state->tally.failed++;
+        leave(load, state, event->frame);
+    } else {
+        complete(load, event->frame);
+    }
 }
 
 /* Drops. */
@@ -549,8 +628,10 @@ static void one_tick(Load *load) {
     for (int changed = 1; changed && !load->failed;) {
         while (load->events && load->heap[0].tick == load->now && !load->failed) {
             Event event = pop_event(load);
-            if (event.job < 0)
+            if (event.job == COMES)
                 come(load, event.stream);
+            else if (event.job == FREE)
+                free_server(load, &load->stations[event.frame], event.server);
             else
                 end(load, &event);
         }
@@ -583,12 +664,12 @@ static i64 *put(i64 *at, i128 sum) {
 
 static PyObject *figures(const Load *load) {
     const Settings *settings = load->settings;
-    i64 count = 18 * settings->streams + 7 * settings->stages + 9 * settings->stations + 1;
+    i64 count = 19 * settings->streams + 7 * settings->stages + 9 * settings->stations + 1 + settings->struck;
     i64 *rows = malloc((size_t)count * sizeof *rows), *at = rows;
     if (!rows) return PyErr_NoMemory();
     for (i64 number = 0; number < settings->streams; number++) {
         const StreamTally *t = &load->streams[number].tally;
-        i64 plain[] = {t->offered,   t->dropped,  t->completed,     t->late,         t->measured,
+        i64 plain[] = {t->offered,   t->dropped,  t->failed,        t->completed,    t->late,   t->measured,
                        t->first_end, t->last_end, t->first_arrival, t->last_arrival, t->entered};
         memcpy(at, plain, sizeof plain);
         at += sizeof plain / sizeof *plain;
@@ -605,39 +686,47 @@ static PyObject *figures(const Load *load) {
         at = put(put(put(put(at, t->busy_area), t->served), t->queue_area), t->waited);
     }
     *at++ = load->now;
+    for (i64 place = 0; place < settings->struck; place++) *at++ = load->met[place];
     PyObject *result = PyBytes_FromStringAndSize((char *)rows, (Py_ssize_t)(count * (i64)sizeof *rows));
     free(rows);
     return result;
 }
 
-static PyObject *results(const Load *load) {
-    PyObject *latencies = PyList_New(0);
-    if (!latencies) return NULL;
+/* The latencies of each stream, or the numbers of their frames, as bytes; of the numbers none where the load is not numbered. */
+static PyObject *by_stream(const Load *load, int numbers) {
+    PyObject *list = PyList_New(0);
+    if (!list) return NULL;
     for (i64 number = 0; number < load->settings->streams; number++) {
         const StreamState *state = &load->streams[number];
-        Py_ssize_t size = (Py_ssize_t)(state->tally.measured * (i64)sizeof(i64));
-        PyObject *one = PyBytes_FromStringAndSize((char *)state->latencies, size);
-        if (!one || PyList_Append(latencies, one)) {
+        i64 count = numbers && !load->settings->numbered ? 0 : state->tally.measured;
+        const i64 *at = numbers ? state->numbers : state->latencies;
+        PyObject *one = PyBytes_FromStringAndSize((const char *)at, (Py_ssize_t)(count * (i64)sizeof(i64)));
+        if (!one || PyList_Append(list, one)) {
             Py_XDECREF(one);
-            Py_DECREF(latencies);
+            Py_DECREF(list);
             return NULL;
         }
         Py_DECREF(one);
     }
-    PyObject *rows = figures(load);
-    if (!rows) {
-        Py_DECREF(latencies);
-        return NULL;
-    }
-    return Py_BuildValue("NN", rows, latencies);
+    return list;
+}
+
+static PyObject *results(const Load *load) {
+    PyObject *rows = figures(load), *latencies = by_stream(load, 0), *numbers = by_stream(load, 1);
+    if (rows && latencies && numbers) return Py_BuildValue("NNN", rows, latencies, numbers);
+    Py_XDECREF(rows);
+    Py_XDECREF(latencies);
+    Py_XDECREF(numbers);
+    return NULL;
 }
 
 static int prepare(Load *load, const i64 *servers, const StreamRules *streams) {
     const Settings *settings = load->settings;
     load->paths = calloc((size_t)settings->stages + 1, sizeof(StageTally));
+    load->met = calloc((size_t)settings->struck + 1, sizeof *load->met);
     load->streams = calloc((size_t)settings->streams + 1, sizeof(StreamState));
     load->stations = calloc((size_t)settings->stations + 1, sizeof(StationState));
-    if (!load->paths || !load->streams || !load->stations) return -1;
+    if (!load->paths || !load->met || !load->streams || !load->stations) return -1;
     for (i64 number = 0; number < settings->streams; number++) {
         StreamState *state = &load->streams[number];
         state->rules = &streams[number];
@@ -660,6 +749,7 @@ static int prepare(Load *load, const i64 *servers, const StreamRules *streams) {
 static void release(Load *load) {
     for (i64 number = 0; load->streams && number < load->settings->streams; number++) {
         free(load->streams[number].latencies);
+        free(load->streams[number].numbers);
         free(load->streams[number].line.at);
     }
     for (i64 number = 0; load->stations && number < load->settings->stations; number++) {
@@ -671,18 +761,20 @@ static void release(Load *load) {
     free(load->frames);
     free(load->heap);
     free(load->paths);
+    free(load->met);
     free(load->streams);
     free(load->stations);
 }
 
 static PyObject *count(PyObject *module, PyObject *args) {
-    Py_buffer settings, stations, streams, stages, edges, traces, shapes;
+    Py_buffer settings, stations, streams, stages, edges, traces, shapes, struck;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*", &settings, &stations, &streams, &stages, &edges, &traces, &shapes))
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*y*", &settings, &stations, &streams, &stages, &edges, &traces, &shapes,
+                          &struck))
         return NULL;
     Load load = {
         .settings = settings.buf, .stages = stages.buf, .edges = edges.buf, .traces = traces.buf,
-        .shapes = shapes.buf, .free_frame = -1, .most_stages = 1,
+        .shapes = shapes.buf, .struck = struck.buf, .free_frame = -1, .most_stages = 1,
     };
     PyObject *result = NULL;
     if (prepare(&load, stations.buf, streams.buf))
@@ -690,13 +782,13 @@ static PyObject *count(PyObject *module, PyObject *args) {
     else if (!go_on(&load))
         result = results(&load);
     release(&load);
-    Py_buffer *all[] = {&settings, &stations, &streams, &stages, &edges, &traces, &shapes};
+    Py_buffer *all[] = {&settings, &stations, &streams, &stages, &edges, &traces, &shapes, &struck};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) PyBuffer_Release(all[i]);
     return result;
 }
 
 static PyMethodDef methods[] = {
-    {"count", count, METH_VARARGS, "The figures of a load and the latencies of its streams, as native.py lays them out."},
+    {"count", count, METH_VARARGS, "The figures of a load and the latencies of its streams, as load_tables.py lays them out."},
     {NULL, NULL, 0, NULL},
 };
 

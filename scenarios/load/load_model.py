@@ -9,6 +9,8 @@ from typing import Any
 
 import attrs
 
+from tessbed.sim.fault_injection import Fault
+
 ON_FULL = ("block", "drop_new", "drop_old")
 """What becomes of a frame that comes while the queue is full: it waits outside, it goes, or the oldest one goes."""
 DISTRIBUTIONS = ("constant", "poisson", "uniform", "gamma")
@@ -60,7 +62,8 @@ class Distribution:
 class Stage:
     """A job's place in a load. `index` is that of its entry in the file; `server` and `ticks` are an external job's.
 
-    It reads the output of the job `reads`, or, as a kernel of one's own, those of `handed`.
+    It reads the output of the job `reads`, or, as a kernel of one's own, those of `handed`. `place` is that of its
+    timeout, for messages.
     """
 
     index: int
@@ -72,6 +75,7 @@ class Stage:
     priority: int | None = None
     server: str | None = None
     ticks: Distribution | None = None
+    place: Any = attrs.field(default=None, eq=False, repr=False)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -163,6 +167,32 @@ class Stream:
 
 
 @attrs.frozen
+class FrameFault:
+    """A fault that strikes one job of one frame of a stream; frames count from 0, as they come.
+
+    `index` is that of its entry in the file.
+    """
+
+    stream: str
+    frame: int
+    job: str
+    fault: Fault
+    index: int = attrs.field(default=0, eq=False)
+    place: Any = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def words(self) -> str:
+        """As a person says it."""
+        return f"{self.fault.kind} in frame {self.frame} of {self.stream}, job {self.job}"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """As a scenario says it."""
+        where = {"stream": self.stream, "frame": self.frame, "job": self.job}
+        return {**where, **attrs.asdict(self.fault)}
+
+
+@attrs.frozen
 class Load:
     """The load of a scenario: its servers, its streams, and how much of them is simulated.
 
@@ -174,6 +204,7 @@ class Load:
     streams: tuple[Stream, ...] = ()
     servers: tuple[Servers, ...] = ()
     devices: tuple[DeviceGroup, ...] = ()
+    faults: tuple[FrameFault, ...] = ()
     cores: int = 8
     frames: int | None = None
     horizon_ticks: int | None = None
@@ -200,6 +231,7 @@ def load_values(load: Load) -> dict[str, Any]:
         "servers": [attrs.asdict(server) for server in load.servers],
         "devices": [_device_values(group) for group in load.devices],
         "streams": [_stream_values(stream) for stream in load.streams],
+        "faults": [fault.values for fault in load.faults],
     }
 
 

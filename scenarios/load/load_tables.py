@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tessbed.scenarios.load.draws import ARRIVAL, root
 from tessbed.scenarios.load.load_model import DISTRIBUTIONS, ON_FULL, Distribution
-from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StreamProgram
+from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StreamProgram, StruckJob
 from tessbed.scenarios.load.tally import LoadTally, StageTally, StationTally, StreamTally
 
 try:
@@ -41,10 +41,11 @@ def count_load_in_c(program: LoadProgram, replication: int) -> LoadTally | None:
     settings = (
         *(program.horizon_ticks, program.warmup, program.kernels, len(streams), len(program.stations)),
         sum(len(stream.stages) for stream in streams),
+        *(len(program.struck), int(program.numbered)),
     )
     shapes = [stream.arrivals.between.cv if stream.arrivals.between else 1.0 for stream in streams]
     shapes += [stage.ticks.cv for stream in streams for stage in stream.stages]
-    figures, latencies = _load.count(
+    figures, latencies, numbers = _load.count(
         array("q", settings),
         array("q", [station.servers for station in program.stations]),
         array("q", rows),
@@ -52,13 +53,14 @@ def count_load_in_c(program: LoadProgram, replication: int) -> LoadTally | None:
         array("q", edges),
         array("q", traces),
         array("d", shapes),
+        array("q", [number for struck in program.struck for number in _struck(struck)]),
     )
-    return _tally(program, iter(array("q", figures)), latencies)
+    return _tally(program, iter(array("q", figures)), latencies, numbers)
 
 
 def _fits(program: LoadProgram) -> bool:
     """Whether all gaps and all services one after the other stay far below 62 bits, each as long as any could be."""
-    total = 0
+    total = sum(max(struck.loaded.free_ticks, struck.unloaded.free_ticks) for struck in program.struck)
     for stream in program.streams:
         arrivals, services = stream.arrivals, sum(_most(stage.ticks) + stage.load_ticks for stage in stream.stages)
         gap = _most(arrivals.between or NOTHING) + arrivals.think
@@ -120,19 +122,26 @@ def _stages(program: LoadProgram, replication: int) -> tuple[list[int], list[int
     return rows, edges
 
 
-def _tally(program: LoadProgram, figures: Iterator[int], latencies: list[bytes]) -> LoadTally:
+def _struck(struck: StruckJob) -> Iterator[int]:
+    yield from (struck.stream, struck.frame, struck.job)
+    for effect in (struck.loaded, struck.unloaded):
+        yield from (int(effect.good), effect.over_ticks, effect.free_ticks)
+
+
+def _tally(program: LoadProgram, figures: Iterator[int], latencies: list[bytes], numbers: list[bytes]) -> LoadTally:
     streams = [_stream_tally(figures) for _ in program.streams]
-    for stream, tally, raw in zip(program.streams, streams, latencies, strict=True):
+    for stream, tally, ticks, frames in zip(program.streams, streams, latencies, numbers, strict=True):
         tally.stages = [_stage_tally(figures) for _ in stream.stages]
-        tally.latencies.frombytes(raw)
+        tally.latencies.frombytes(ticks)
+        tally.numbers.frombytes(frames)
     stations = [_station_tally(figures) for _ in program.stations]
-    return LoadTally(streams, stations, end=next(figures))
+    return LoadTally(streams, stations, end=next(figures), struck=list(figures))
 
 
 def _stream_tally(figures: Iterator[int]) -> StreamTally:
     tally = StreamTally()
-    names = ("offered", "dropped", "completed", "late", "measured", "first_end", "last_end", "first_arrival")
-    for name in (*names, "last_arrival", "entered"):
+    names = ("offered", "dropped", "failed", "completed", "late", "measured")
+    for name in (*names, "first_end", "last_end", "first_arrival", "last_arrival", "entered"):
         setattr(tally, name, next(figures))
     for name in ("area", "sojourn_ticks", "outside_ticks", "flight_ticks"):
         setattr(tally, name, _sum(figures))

@@ -72,11 +72,43 @@ class StreamProgram:
 
 
 @attrs.frozen
+class FaultEffect:
+    """What comes of a job that a fault strikes: whether it ends well, and after how many ticks from its start.
+
+    Its server takes another job after `free_ticks`, which are more where a reset has to be confirmed first.
+    """
+
+    good: bool
+    over_ticks: int
+    free_ticks: int
+
+
+@attrs.frozen
+class StruckJob:
+    """A job of one frame, by its numbers, and the effect of its faults: on a server that has its kernel, or has not.
+
+    `kinds` says in words which faults they are.
+    """
+
+    stream: int
+    frame: int
+    job: int
+    kinds: str
+    loaded: FaultEffect
+    unloaded: FaultEffect
+
+
+@attrs.frozen
 class LoadProgram:
-    """All of a load. No frame comes at `horizon_ticks` or later."""
+    """All of a load. No frame comes at `horizon_ticks` or later. `struck` is in the order of its numbers.
+
+    With `numbered` the tallies have the numbers of the frames whose latencies they have.
+    """
 
     stations: tuple[Station, ...]
     streams: tuple[StreamProgram, ...]
+    struck: tuple[StruckJob, ...] = ()
+    numbered: bool = False
     kernels: int = 0
     horizon_ticks: int = NO_LIMIT
     warmup: int = 0

@@ -3,7 +3,9 @@
 What happens, in this order, at each tick at which anything does:
 
 1. Jobs that end free their servers; a job whose last predecessor has ended is ready, and joins the queue of its
-   station. A frame whose last job has ended leaves.
+   station. A frame whose last job has ended leaves. Where a fault struck a job, its server is free only after the
+   ticks that the reset takes; if the job failed, those that wait for it never start, the others of its frame go on,
+   and then the frame leaves, failed.
 2. Frames come. With on_full = "block" they stand outside, else they are in at once.
 3. One pass: of each stream, frames that stand outside come in while fewer than `queue` wait, then frames enter, the
    oldest first, while fewer than `in_flight` have; the first jobs of a frame that enters are ready. Then each station
@@ -30,14 +32,17 @@ import attrs
 
 from tessbed.runtime.scheduling.queues import PATIENCE
 from tessbed.scenarios.load.draws import ARRIVAL, root, ticks_of
-from tessbed.scenarios.load.program import LoadProgram, StreamProgram
+from tessbed.scenarios.load.program import FaultEffect, LoadProgram, StreamProgram, StruckJob
 from tessbed.scenarios.load.tally import LoadTally, StageTally, StationTally, StreamTally
 
-END, COME = 0, 1
+END, COME, OVER, FREE = range(4)
+"""A job ends and frees its server; a frame comes; a job ends and its server is not free yet; a server is free."""
 JobTimes = tuple[int, int, int, int, int, int, int]
 """Stream, frame and job, by their numbers, the ticks at which it was ready, started and ended, and its server."""
-FrameTimes = tuple[int, int, int, int, bool]
-"""Stream and frame, by their numbers, the ticks at which it came and left, and whether it was dropped."""
+FrameTimes = tuple[int, int, int, int, str]
+"""Stream and frame, by their numbers, the ticks at which it came and left, and completed, dropped or failed."""
+ServerReset = tuple[int, int, int, int]
+"""Station and server, by their numbers, and the ticks from which and to which no job ran there, by a fault."""
 Order = tuple[int, int, int, int, int]
 
 
@@ -51,6 +56,7 @@ class FrameState:
     entered: int = -1
     begun: bool = False
     gone: bool = False
+    failed: bool = False
     left: int = 0
     missing: list[int] = attrs.field(factory=list)
     ready: list[int] = attrs.field(factory=list)
@@ -58,6 +64,8 @@ class FrameState:
     loaded: list[int] = attrs.field(factory=list)
     end: list[int] = attrs.field(factory=list)
     critical: list[int] = attrs.field(factory=list)
+    effects: dict[int, FaultEffect] = attrs.field(factory=dict)
+    cancelled: list[bool] = attrs.field(factory=list)
 
 
 @attrs.define(eq=False)
@@ -114,12 +122,18 @@ class LoadReplication:
     streams: list[StreamState] = attrs.field(init=False)
     stations: list[StationState] = attrs.field(init=False)
     roots: list[list[int]] = attrs.field(init=False)
+    struck: dict[tuple[int, int, int], tuple[int, StruckJob]] = attrs.field(init=False)
+    met: list[int] = attrs.field(init=False)
     times: list[JobTimes] | None = None
     stays: list[FrameTimes] = attrs.field(factory=list)
+    resets: list[ServerReset] = attrs.field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         self.streams = [_stream(stream) for stream in self.program.streams]
         self.stations = [StationState(list(range(s.servers)), StationTally()) for s in self.program.stations]
+        planned = self.program.struck
+        self.struck = {(each.stream, each.frame, each.job): (place, each) for place, each in enumerate(planned)}
+        self.met = [0] * len(planned)
         seed = self.program.seed
         self.roots = [
             [root(seed, self.replication, number, purpose) for purpose in range(len(stream.stages) + 1)]
@@ -137,16 +151,27 @@ class LoadReplication:
                 if not self._pass() and not self._drop():
                     break
         tallies = [stream.tally for stream in self.streams], [station.tally for station in self.stations]
-        return LoadTally(*tallies, end=self.now)
+        return LoadTally(*tallies, end=self.now, struck=self.met)
 
     def _happen(self) -> None:
         """All events of this tick that are known."""
         while self.heap and self.heap[0][0] == self.now:
             _, kind, stream, frame, job, server = heappop(self.heap)
-            if kind == END:
-                self._end(self.frames[stream, frame], job, server)
-            else:
+            if kind == COME:
                 self._come(stream)
+                continue
+            if kind in (END, FREE):
+                self._free(self.stations[stream if kind == FREE else self._station(stream, job)], server)
+            if kind in (END, OVER):
+                self._end(self.frames[stream, frame], job, server)
+
+    def _station(self, stream: int, job: int) -> int:
+        return self.streams[stream].program.stages[job].station
+
+    def _free(self, station: StationState, server: int) -> None:
+        station.pass_time(self.now)
+        station.busy -= 1
+        heappush(station.idle, server)
 
     # Arrivals
 
@@ -227,7 +252,7 @@ class LoadReplication:
         frame.entered, frame.left = self.now, len(stages)
         frame.missing = [len(stage.after) for stage in stages]
         frame.ready, frame.start, frame.loaded, frame.end = ([0] * len(stages) for _ in range(4))
-        frame.critical = [-1] * len(stages)
+        frame.critical, frame.cancelled = [-1] * len(stages), [False] * len(stages)
         self.frames[frame.stream, frame.number] = frame
         for job in state.roots:
             self._ready(frame, job)
@@ -263,37 +288,78 @@ class LoadReplication:
             station.kernels.add((server, stage.kernel))
         frame.loaded[job] = stage.load_ticks if loads else 0
         ticks = ticks_of(stage.ticks, self.roots[frame.stream][job + 1], frame.number) + frame.loaded[job]
+        occupied = self._strike(station, server, frame, job, loads) if self.struck else 0
         station.pass_time(self.now)
         station.waiting -= 1
         station.busy += 1
         station.tally.started += 1
         station.tally.waited_ticks += self.now - frame.ready[job]
-        station.tally.served_ticks += ticks
         frame.start[job] = self.now
-        heappush(self.heap, (self.now + ticks, END, frame.stream, frame.number, job, server))
+        if job in frame.effects:
+            ticks = frame.effects[job].over_ticks
+        station.tally.served_ticks += occupied or ticks
+        kind = OVER if occupied else END
+        heappush(self.heap, (self.now + ticks, kind, frame.stream, frame.number, job, server))
+
+    def _strike(self, station: StationState, server: int, frame: FrameState, job: int, loads: bool) -> int:
+        """Note what a fault makes of the job that starts; the ticks for which its server is taken if that is longer."""
+        if (frame.stream, frame.number, job) not in self.struck:
+            return 0
+        place, struck = self.struck[frame.stream, frame.number, job]
+        self.met[place] = 1
+        effect = frame.effects[job] = struck.unloaded if loads else struck.loaded
+        if effect.free_ticks <= effect.over_ticks:
+            return 0
+        number = self._station(frame.stream, job)
+        heappush(self.heap, (self.now + effect.free_ticks, FREE, number, 0, 0, server))
+        if self.times is not None:
+            self.resets.append((number, server, self.now + effect.over_ticks, self.now + effect.free_ticks))
+        return effect.free_ticks
 
     # Ends
 
     def _end(self, frame: FrameState, job: int, server: int) -> None:
         stage = self.streams[frame.stream].program.stages[job]
-        station = self.stations[stage.station]
-        station.pass_time(self.now)
-        station.busy -= 1
-        heappush(station.idle, server)
         frame.end[job] = self.now
         if self.times is not None:
             ticks = (frame.ready[job], frame.start[job], self.now)
             self.times.append((frame.stream, frame.number, job, *ticks, server))
-        for other in stage.before:
+        if job in frame.effects and not frame.effects[job].good:
+            self._cancel_behind(frame, job)
+        else:
+            self._hand_on(frame, job, stage.before)
+        frame.left -= 1
+        if not frame.left:
+            if frame.failed:
+                self._fail(frame)
+            else:
+                self._complete(frame)
+
+    def _hand_on(self, frame: FrameState, job: int, before: tuple[int, ...]) -> None:
+        """The jobs that waited for this one alone are ready."""
+        for other in before:
             last = frame.critical[other]
             if last < 0 or (-self.now, job) < (-frame.end[last], last):
                 frame.critical[other] = job
             frame.missing[other] -= 1
             if not frame.missing[other]:
                 self._ready(frame, other)
-        frame.left -= 1
-        if not frame.left:
-            self._complete(frame)
+
+    def _cancel_behind(self, frame: FrameState, job: int) -> None:
+        """The job has failed: those that need it, directly or not, never start."""
+        frame.failed = True
+        stages = self.streams[frame.stream].program.stages
+        for other in range(job + 1, len(stages)):  # each job is behind those that it needs
+            needed = (one == job or frame.cancelled[one] for one in stages[other].after)
+            if not frame.cancelled[other] and any(needed):
+                frame.cancelled[other] = True
+                frame.left -= 1
+
+    def _fail(self, frame: FrameState) -> None:
+        """The frame has no job left that can run, and not all have ended well."""
+        state = self.streams[frame.stream]
+        state.tally.failed += 1
+        self._leave(state, frame)
 
     def _complete(self, frame: FrameState) -> None:
         state = self.streams[frame.stream]
@@ -306,6 +372,8 @@ class LoadReplication:
                 tally.first_end = self.now
             tally.measured += 1
             tally.latencies.append(latency)
+            if self.program.numbered:
+                tally.numbers.append(frame.number)
             self._walk_back(state, frame)
         tally.last_end = self.now
         self._leave(state, frame)
@@ -313,7 +381,8 @@ class LoadReplication:
     def _leave(self, state: StreamState, frame: FrameState) -> None:
         """The frame is here no more, as it has ended or goes."""
         if self.times is not None:
-            self.stays.append((frame.stream, frame.number, frame.arrival, self.now, frame.gone))
+            outcome = "dropped" if frame.gone else "failed" if frame.failed else "completed"
+            self.stays.append((frame.stream, frame.number, frame.arrival, self.now, outcome))
         state.pass_time(self.now)
         state.present -= 1
         state.tally.sojourn_ticks += self.now - frame.arrival
@@ -370,16 +439,20 @@ def _stream(program: StreamProgram) -> StreamState:
     return StreamState(program, tally, [job for job, stage in enumerate(program.stages) if not stage.after])
 
 
-def times_of_jobs(program: LoadProgram) -> list[JobTimes]:
-    """When each job of each frame was ready, started and ended, and where, sorted; of the first replication."""
-    return times_of_all(program)[0]
+@attrs.frozen
+class LoadTimes:
+    """When all happened in the first replication, each list sorted."""
+
+    jobs: list[JobTimes]
+    frames: list[FrameTimes]
+    resets: list[ServerReset]
 
 
-def times_of_all(program: LoadProgram) -> tuple[list[JobTimes], list[FrameTimes]]:
-    """The same, and when each frame came and left, sorted."""
+def times_of_load(program: LoadProgram) -> LoadTimes:
+    """When each job was ready, started and ended, and where; when each frame came and left; which resets there were."""
     recurrence = LoadReplication(program, 0, times=[])
     recurrence.run()
-    return sorted(recurrence.times or []), sorted(recurrence.stays)
+    return LoadTimes(sorted(recurrence.times or []), sorted(recurrence.stays), sorted(recurrence.resets))
 
 
 def count_load_in_python(program: LoadProgram, replication: int) -> LoadTally:

@@ -25,13 +25,16 @@ class StageTally:
 class StreamTally:
     """One stream. `latencies` are those of the frames behind the warm-up, in the order of their ends.
 
-    Frames that were dropped are not `completed`; `late` ones are, behind their deadline. `outside_ticks` are those of
-    measured frames from their arrival until their first jobs were ready. `area` is the integral of the frames that have
-    come and not ended; `sojourn_ticks` the sum of what each stayed. `flight_ticks` is the same from entry on.
+    Frames that were dropped, or have `failed` by a fault, are not `completed`; `late` ones are, behind their deadline.
+    `numbers` are those of the frames of `latencies`, of a load that is numbered.
+    `outside_ticks` are those of measured frames from their arrival until their first jobs were ready. `area` is the
+    integral of the frames that have come and not ended; `sojourn_ticks` the sum of what each stayed. `flight_ticks` is
+    the same from entry on.
     """
 
     offered: int = 0
     dropped: int = 0
+    failed: int = 0
     completed: int = 0
     late: int = 0
     measured: int = 0
@@ -45,6 +48,7 @@ class StreamTally:
     flight_ticks: int = 0
     entered: int = 0
     latencies: "array[int]" = attrs.field(factory=lambda: array("q"), repr=False)
+    numbers: "array[int]" = attrs.field(factory=lambda: array("q"), repr=False)
     stages: list[StageTally] = attrs.field(factory=list)
 
 
@@ -61,18 +65,22 @@ class StationTally:
 
 @attrs.define
 class LoadTally:
-    """One run. `end` is the tick at which the last frame ended or went: the window is from 0 to there."""
+    """One run. `end` is the tick at which the last frame ended or went and all servers were free: the window is from 0
+    to there. `struck` has 1 for each fault that met a job, 0 for the others.
+    """
 
     streams: list[StreamTally]
     stations: list[StationTally]
     end: int = 0
+    struck: list[int] = attrs.field(factory=list)
 
 
 def broken_identities(tally: LoadTally) -> Iterator[str]:
     """The identities that do not hold, in words: there is none, or the recurrence is wrong."""
     for number, stream in enumerate(tally.streams):
-        if stream.offered != stream.completed + stream.dropped:
-            yield f"stream {number}: {stream.offered} frames came, {stream.completed} ended, {stream.dropped} went"
+        if stream.offered != stream.completed + stream.dropped + stream.failed:
+            ends = f"{stream.completed} ended, {stream.dropped} went, {stream.failed} failed"
+            yield f"stream {number}: {stream.offered} frames came, {ends}"
         if stream.area != stream.sojourn_ticks:
             yield f"stream {number}: {stream.area} frame ticks, {stream.sojourn_ticks} by the frames"
     for number, station in enumerate(tally.stations):

@@ -21,7 +21,8 @@ EXTRAS = {  # module: (the extra that brings it, what it is for)
     "pytest": ("pytest", "scenario files as tests"),
 }
 
-HELP = """Report which rows the A65 executor uses, which form the exact engine has, why, and what else is installed.
+HELP = """Report which rows the A65 executor uses, which form the exact engine and loads have, why, and what else is
+installed.
 
 Exit code: 0; 2 where TESSBED_ROWS or TESSBED_EXACT asks for something that is not installed."""
 
@@ -38,10 +39,12 @@ def findings() -> dict[str, Any]:
     """What `--json` prints. Raises ContractError or EngineError for what was asked for and is not there."""
     from tessbed.kernels.a65.row_engine import VARIABLE, engine_report
     from tessbed.kernels.ev74.fields import VERSION_MAJOR, VERSION_MINOR
+    from tessbed.scenarios.load import load_tables
     from tessbed.sim.exact import engine, native
     from tessbed.sim.spec.device_spec import preset_names
 
     rows = engine_report()
+    there = engine.chosen_form() == "native" and not load_tables.missing
     return {
         "schema_version": 1,
         "tessbed": __version__,
@@ -59,6 +62,11 @@ def findings() -> dict[str, Any]:
             "asked_for": os.environ.get(engine.VARIABLE) or None,
             "native_missing": native.missing or None,
         },
+        "loads": {
+            "form": "native" if there else "python",
+            "asked_for": os.environ.get(engine.VARIABLE) or None,
+            "native_missing": load_tables.missing or None,
+        },
         "packet_version": f"{VERSION_MAJOR}.{VERSION_MINOR}",
         "presets": list(preset_names()),
         "needed": {name: importlib.metadata.version(name) for name in NEEDED},
@@ -70,13 +78,15 @@ def _lines(found: dict[str, Any]) -> list[str]:
     from tessbed.kernels.a65.row_engine import VARIABLE
     from tessbed.sim.exact import engine as exact
 
-    rows, engine = found["a65_rows"], found["exact_engine"]
+    rows, engine, loads = found["a65_rows"], found["exact_engine"], found["loads"]
     lines = [
         f"tessbed   {found['tessbed']}, on Python {found['python']}, {found['platform']}",
         f"A65 rows  {rows['engine']}{_asked(rows, VARIABLE)}, vector instructions: {rows['vectors']}",
         *_native_missing(rows, "byte"),
         f"exact     {engine['form']}{_asked(engine, exact.VARIABLE)}: the form of the exact engine",
         *_native_missing(engine, "tick"),
+        f"loads     {loads['form']}{_asked(loads, exact.VARIABLE)}: the form of the recurrence of `tessbed load`",
+        *_native_missing(loads, "tick"),
         f"packets   version {found['packet_version']}",
         f"presets   {', '.join(found['presets'])}",
         "needs     " + ", ".join(f"{name} {version}" for name, version in found["needed"].items()),

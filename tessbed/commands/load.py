@@ -18,7 +18,7 @@ The ticks of each job are the exact engine's; frames wait for devices, cores and
 With --engine verify the first frames also run on the event engine, with the runtime and real bytes; every tick of every
 job must agree.
 
-Exit code: 0 ok, 1 the engines disagree or a byte is wrong, 2 invalid input."""
+Exit code: 0 ok, 1 the engines disagree, a byte is wrong or a fault strikes nothing, 2 invalid input."""
 
 
 @new_command("load", HELP)
@@ -101,7 +101,8 @@ def command(
 
         save(plot_load(reported, DeviceCaption.of(scenario)), plot)
     print_result(reported, lambda: report.lines(reported), as_json=as_json)
-    return FAILED if reported.get("verification", {}).get("disagreement") else OK
+    idle = [fault for fault in reported.get("faults", {}).get("faults", ()) if not fault["struck"]]
+    return FAILED if idle or reported.get("verification", {}).get("disagreement") else OK
 
 
 def _sweep(

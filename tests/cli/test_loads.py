@@ -2,6 +2,7 @@
 
 import json
 
+import attrs
 import pytest
 
 from tests.scenarios.format.load.test_load_parser import SOUND
@@ -71,11 +72,41 @@ def test_a_disagreement_ends_with_1(tessbed, monkeypatch) -> None:
     """Where events and the recurrence differ, the report says so and the exit code is that of a failed check."""
     from tessbed.scenarios.study.load import event_run
 
-    real = event_run.times_of_jobs
-    monkeypatch.setattr(event_run, "times_of_jobs", lambda program: real(program)[1:])
+    real = event_run.times_of_load
+
+    def one_job_less(program):
+        times = real(program)
+        return attrs.evolve(times, jobs=times.jobs[1:])
+
+    monkeypatch.setattr(event_run, "times_of_load", one_job_less)
     said = tessbed("load", "sound.toml", "--engine", "verify")
     assert said.code == 1
     assert "verify: FAILED: job image of frame 0 of camera: ready, start, end" in said.out
+
+
+FAULT = """\
+[[faults]]
+stream = "camera"
+frame = 7
+job = "image"
+kind = "lost"
+"""
+
+
+def test_faults_are_reported_with_their_cost(tessbed, tmp_path) -> None:
+    """The frame that failed, the frames behind it, the verification; a fault that strikes nothing ends with 1."""
+    timed = SOUND.replace('backend = "ev74"', 'backend = "ev74"\ntimeout_ticks = 700_000', 1)
+    (tmp_path / "fault.toml").write_text(timed + FAULT)
+    said = tessbed("load", "fault.toml", "--engine", "verify")
+    assert said.code == 0
+    assert "fault: lost in frame 7 of camera, job image: it fails after 700,000 ticks" in said.out
+    assert "       camera: 1 failed, 1 more delayed by " in said.out
+    assert "at the same ticks, 1 fault among them" in said.out
+    assert "    fault   lost in frame 7, job image" in tessbed("show", "fault.toml").out
+    at_once = ("--set", "streams.0.arrivals={ at_once = 60 }", "--set", "streams.0.in_flight=1")
+    said = tessbed("load", "fault.toml", *at_once)
+    assert said.code == 1
+    assert "fault: lost in frame 7 of camera, job image: struck nothing: its job never started" in said.out
 
 
 def test_a_row_for_each_value(tessbed, tmp_path) -> None:

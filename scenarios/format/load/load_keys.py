@@ -9,6 +9,7 @@ import attrs
 
 from tessbed.scenarios.format.schema_keys import (
     DEVICE,
+    FAULT,
     FILE_NAME,
     INPUT,
     INTEGER,
@@ -129,6 +130,12 @@ STREAM = (
     Key("device", "the [[devices]] that run its EV74 jobs, by name", TEXT),
     Key("priority", "priority of its jobs where several wait for a device", integer_kind(-1000, 1000), default=0),
 )
+FRAME_FAULT = (
+    Key("stream", "the stream, by name", TEXT, required=True),
+    Key("frame", "the frame, from 0, in the order in which they come", integer_kind(0, 10**8), required=True),
+    Key("job", "the job of the frame, by name; it runs on a device", TEXT, required=True),
+    *FAULT,
+)
 SECTIONS = (
     Key("host", "the host in a load", table=(Key("cores", "cores, each for one A65 job at a time", COUNT, default=8),)),
     Key(
@@ -151,6 +158,7 @@ SECTIONS = (
         many=True,
     ),
     Key("streams", "streams of frames, for `tessbed load`", table=STREAM, many=True),
+    Key("faults", "faults that strike a job of one frame of a stream in a load", table=FRAME_FAULT, many=True),
     Key(
         "load",
         "how much of the streams is simulated by `tessbed load`",

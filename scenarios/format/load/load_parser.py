@@ -13,6 +13,7 @@ from tessbed.kernels import Plan
 from tessbed.kernels.plan import byte_layout
 from tessbed.scenarios.format.diagnostics import KeyPath, Location, alternatives, nearest, path_text
 from tessbed.scenarios.format.load.arrival_parser import arrivals_of
+from tessbed.scenarios.format.load.fault_parser import faults_of
 from tessbed.scenarios.format.load.load_keys import EXTERNAL
 from tessbed.scenarios.format.reader import Reader
 from tessbed.scenarios.load.load_model import (
@@ -30,7 +31,7 @@ from tessbed.scenarios.model import ScenarioJob
 from tessbed.sim.errors import SpecError
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 
-SECTION_NAMES = ("host", "servers", "devices", "streams", "load")
+SECTION_NAMES = ("host", "servers", "devices", "streams", "faults", "load")
 DEFAULT_FRAMES = 1000
 
 Values = dict[str, Any]
@@ -46,7 +47,7 @@ def load_of(reader: Reader, values: Values, plans: Mapping[int, Plan], device: D
     listed: list[Values] = values.get("jobs") or []
     if not _says_something(values, listed):
         return None
-    stages = [_stage(index, job) for index, job in enumerate(listed) if isinstance(job.get("name"), str)]
+    stages = [_stage(reader, index, job) for index, job in enumerate(listed) if isinstance(job.get("name"), str)]
     _order(reader, stages)
     _handed_on(reader, stages, listed, plans)
     groups = _devices(reader, values.get("devices") or (), device)
@@ -54,7 +55,8 @@ def load_of(reader: Reader, values: Values, plans: Mapping[int, Plan], device: D
     streams = _streams(reader, values.get("streams") or (), stages, device, folder)
     _device_names(reader, groups, stages, listed, streams)
     amount = values.get("load") or {}
-    return _amount(reader, values, amount, stages, streams, servers, groups)
+    load = _amount(reader, values, amount, stages, streams, servers, groups)
+    return attrs.evolve(load, faults=faults_of(reader, values.get("faults") or (), load, listed))
 
 
 def _says_something(values: Values, listed: Sequence[Values]) -> bool:
@@ -68,7 +70,7 @@ def _says_place(job: Values) -> bool:
     return bool(job.get("after") or job.get("device") or handed) or job.get("priority") is not None
 
 
-def _stage(index: int, job: Values) -> Stage:
+def _stage(reader: Reader, index: int, job: Values) -> Stage:
     external = is_external(job)
     return Stage(
         index=index,
@@ -80,6 +82,7 @@ def _stage(index: int, job: Values) -> Stage:
         priority=None if external else job.get("priority"),
         server=job.get("server") if external else None,
         ticks=_service(job["ticks"]) if external and "ticks" in job else None,
+        place=reader.source.place(("jobs", index, "timeout_ticks")),
     )
 
 

@@ -12,20 +12,22 @@ import attrs
 from tessbed.kernels.a65 import prepared as a65
 from tessbed.kernels.a65.cost import modelled_ticks
 from tessbed.scenarios.custom.preparation import prepared
-from tessbed.scenarios.exact_device import ExactDevice, not_exact_because
+from tessbed.scenarios.exact_device import ExactDevice
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.load.load_model import (
     A65_SERVER,
     DEVICE_SERVER,
     DeviceGroup,
     Distribution,
+    FrameFault,
     Load,
     Stage,
     Stream,
     order_of,
 )
-from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StageProgram, Station, StreamProgram
+from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StageProgram, Station, StreamProgram, StruckJob
 from tessbed.scenarios.model import AnyJob, KernelJob, Scenario, ScenarioJob
+from tessbed.scenarios.study.load.fault_effects import EffectTable, refusal
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 
@@ -78,21 +80,41 @@ def compile_load(scenario: Scenario) -> LoadProgram:
         )
         raise ScenarioError([Problem(Location(scenario.name), text, "missing_key")])
     scenario = prepared(scenario)
-    if reason := not_exact_because(scenario):
-        raise ScenarioError([Problem(Location(scenario.name), f"{reason}: take it away for a load")])
+    _check_jobs(scenario)
     stations = _stations(scenario, load)
     classes, kernels = ClassTable(), _kernels(scenario)
     streams = tuple(_stream(scenario, load, stream, stations, classes, kernels) for stream in load.streams)
     _check_deadlines(load, streams)
+    struck = _struck(scenario, load, streams)
     return LoadProgram(
         stations=stations,
         streams=streams,
+        struck=struck,
+        numbered=bool(struck),
         kernels=len(set(kernels.values())),
         horizon_ticks=NO_LIMIT if load.horizon_ticks is None else load.horizon_ticks,
         warmup=load.warmup,
         replications=load.replications,
         seed=load.seed,
     )
+
+
+def _check_jobs(scenario: Scenario) -> None:
+    """Raise ScenarioError for what a job of a load can not have."""
+    for job in scenario.jobs:
+        text = None
+        if isinstance(job, KernelJob) and job.planned.level == "body":
+            text = "runs a kernel at level body, whose waits only the event engine performs: take it away for a load"
+        elif job.faults:
+            kind = job.faults[0].kind
+            text = (
+                f"has faults, which would strike every frame: take them away for a load, and say which frame, as in "
+                f'[[faults]] with stream, frame = 17, job = "{job.name}" and kind = "{kind}"'
+            )
+        elif job.expected_fault:
+            text = "expects a fault, which no frame of a load has by itself: take it away for a load"
+        if text:
+            raise ScenarioError([Problem(Location(scenario.name), f"job {job.name} {text}")])
 
 
 def _stations(scenario: Scenario, load: Load) -> tuple[Station, ...]:
@@ -188,6 +210,7 @@ def _stage(
         return StageProgram(stage.name, numbers[A65_SERVER], Distribution("constant", ticks), priority=priority)
     group = group_of(device_groups(scenario), stage, stream)
     found = classes.of(job, group.spec)
+    _check_timeout(stage, job, found)
     return StageProgram(
         name=stage.name,
         station=numbers[group.name],
@@ -197,6 +220,36 @@ def _stage(
         load_ticks=found.load_ticks,
         parts=found.parts,
     )
+
+
+def _check_timeout(stage: Stage, job: AnyJob, found: JobClass) -> None:
+    """Raise ScenarioError for a timeout within which no run of the job ends."""
+    needed = found.ticks + found.load_ticks
+    if job.timeout_ticks is not None and job.timeout_ticks < needed:
+        text = f"got {job.timeout_ticks}, wanted at least {needed}: so long takes the job with nothing wrong"
+        raise ScenarioError([Problem(stage.place, f"jobs[{stage.index}].timeout_ticks: {text}")])
+
+
+def _struck(scenario: Scenario, load: Load, streams: Sequence[StreamProgram]) -> tuple[StruckJob, ...]:
+    """The jobs that faults strike, several of one job together, in the order of their numbers."""
+    effects, named = EffectTable(scenario), [stream.name for stream in load.streams]
+    together: dict[tuple[int, int, int], list[FrameFault]] = {}
+    for fault in load.faults:
+        number = named.index(fault.stream)
+        job = [stage.name for stage in streams[number].stages].index(fault.job)
+        together.setdefault((number, fault.frame, job), []).append(fault)
+    found = []
+    for (number, frame, place), faults in sorted(together.items()):
+        stage = load.stage(faults[0].job)
+        job = next(job for job in scenario.jobs if job.index == stage.index)
+        spec = group_of(device_groups(scenario), stage, load.streams[number]).spec
+        if job.empty:
+            text = f"got {faults[0].fault.kind} on an empty tensor, wanted no such fault: nothing is submitted"
+            raise refusal(faults[0], text)
+        loaded, unloaded = (effects.of(job, spec, faults, loaded=there) for there in (True, False))
+        kinds = " and ".join(fault.fault.kind for fault in faults)
+        found.append(StruckJob(number, frame, place, kinds, loaded, unloaded))
+    return tuple(found)
 
 
 def group_of(groups: Sequence[DeviceGroup], stage: Stage, stream: Stream) -> DeviceGroup:

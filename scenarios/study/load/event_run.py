@@ -2,38 +2,44 @@
 
 It is written beside the recurrence, not from it: processes of SimPy for arrivals and jobs, a host that gives idle
 servers to jobs once all else of a tick has happened, and for each EV74 job a submission to the runtime, whose packet
-the firmware executes with every DMA transfer. What the two must agree on is when each job of each frame was ready,
-started and ended, which frames were dropped, and the parts of each job's ticks.
+the firmware executes with every DMA transfer. Faults strike the device of the job itself; the runtime's watchdog finds
+that a job is lost, and its recovery resets the device. What the two must agree on is when each job of each frame was
+ready, started and ended, when each frame came and left, and whether it was dropped or failed, from when to when a
+device was reset, and the parts of each job's ticks.
 """
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import attrs
 from simpy import Environment
 from simpy.events import EventPriority
 
-from tessbed.runtime.jobs.job import OK, Job
+from tessbed.runtime.invariants import check_runtime
+from tessbed.runtime.jobs.job import LOST, OK, Job
 from tessbed.runtime.runtime import Runtime
 from tessbed.runtime.scheduling.queues import PATIENCE
 from tessbed.scenarios import backends
 from tessbed.scenarios.custom.preparation import prepared
 from tessbed.scenarios.load.draws import ARRIVAL, root, ticks_of
 from tessbed.scenarios.load.program import LoadProgram, StageProgram, StreamProgram
-from tessbed.scenarios.load.recurrence import JobTimes, times_of_jobs
+from tessbed.scenarios.load.recurrence import FrameTimes, JobTimes, LoadTimes, ServerReset, times_of_load
 from tessbed.scenarios.model import AnyJob, KernelJob, Scenario, ScenarioJob
 from tessbed.scenarios.study.load.compilation import device_groups
 from tessbed.scenarios.study.load.frame_storage import FrameStorage
 from tessbed.sim.device.device import Device
 from tessbed.sim.events import event_queue
+from tessbed.sim.fault_injection import Fault
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 HOST = EventPriority(4)
 """The place of the host inside a tick: behind effects, workers, arbitration and timeouts."""
 VERIFIED_FRAMES = 6
-"""So many frames of each stream are run."""
+"""So many frames of each stream are run, and more where a fault strikes a later one."""
+BEHIND_A_FAULT, MOST_VERIFIED_FRAMES = 3, 64
 
 
 @attrs.define(eq=False)
@@ -44,17 +50,24 @@ class Frame:
     storage: FrameStorage
     missing: list[set[int]]
     ready: dict[int, int] = attrs.field(factory=dict)
+    came: int = 0
     begun: bool = False
+    failed: bool = False
     inside: bool = False
     flying: bool = False
 
 
 @attrs.define(eq=False)
 class HostQueue:
-    """The jobs that wait for one station, and who serves them: servers by number, or a runtime for each device."""
+    """The jobs that wait for one station, and who serves them: servers by number, or a runtime with its devices.
 
+    `faults` has those of each submission to each device, in their order.
+    """
+
+    number: int
     servers: list[int]
     runtime: Runtime | None
+    faults: list[list[tuple[Fault, ...]]]
     waiting: list[tuple[Any, int, Frame, int]] = attrs.field(factory=list)
     started: int = 0
 
@@ -68,7 +81,6 @@ class StreamRun:
     flying: int = 0
     made: int = 0
     come: int = 0
-    dropped: list[int] = attrs.field(factory=list)
 
 
 @attrs.define(eq=False)
@@ -81,6 +93,8 @@ class EventRun:
     streams: list[StreamRun] = attrs.field(init=False)
     queues: list[HostQueue] = attrs.field(init=False)
     times: list[JobTimes] = attrs.field(factory=list)
+    stays: list[FrameTimes] = attrs.field(factory=list)
+    resets: list[ServerReset] = attrs.field(factory=list)
     wrong: list[str] = attrs.field(factory=list)
     called: bool = False
 
@@ -88,17 +102,19 @@ class EventRun:
         self.streams = [StreamRun(stream) for stream in self.program.streams]
         specs = {group.name: group.spec for group in device_groups(self.scenario)}
         self.queues = []
-        for station in self.program.stations:
+        for number, station in enumerate(self.program.stations):
             runtime = None
+            faults: list[list[tuple[Fault, ...]]] = [[] for _ in range(station.servers)]
             if station.kind == "device":
-                devices = [self._device(specs[station.name]) for _ in range(station.servers)]
+                devices = [self._device(specs[station.name], planned) for planned in faults]
                 runtime = Runtime(devices, name=station.name)
-            self.queues.append(HostQueue(list(range(station.servers)), runtime))
+            self.queues.append(HostQueue(number, list(range(station.servers)), runtime, faults))
 
-    def _device(self, spec: DeviceSpec) -> Device:
+    def _device(self, spec: DeviceSpec, planned: Sequence[tuple[Fault, ...]]) -> Device:
         """A device with a firmware image of its own: which kernels are loaded is the image's to know."""
         kernels = [job.planned.kernel for job in self.scenario.kernels]
-        return Device(spec, backends.image(self.scenario.firmware, kernels), env=self.env, seed=self.scenario.seed)
+        image = backends.image(self.scenario.firmware, kernels)
+        return Device(spec, image, env=self.env, seed=self.scenario.seed, faults=planned.__getitem__)
 
     def run(self) -> None:
         """Until nothing happens any more."""
@@ -108,6 +124,7 @@ class EventRun:
             self.env.step()
         for queue in self.queues:
             if queue.runtime is not None:
+                self.wrong += check_runtime(queue.runtime)
                 queue.runtime.close()
 
     # Arrivals
@@ -154,6 +171,7 @@ class EventRun:
             storage=FrameStorage(self.scenario.seed),
             missing=[set(stage.after) for stage in stream.program.stages],
             inside=stream.program.on_full != "block",
+            came=int(self.env.now),
         )
         stream.come += 1
         stream.idle.append(frame)
@@ -221,10 +239,9 @@ class EventRun:
             while rules.on_full != "block" and len(stream.idle) > rules.queue:
                 frame = stream.idle[-1 if rules.on_full == "drop_new" else 0]
                 stream.idle.remove(frame)
-                stream.dropped.append(frame.number)
                 for queue in self.queues:
                     queue.waiting = [waiting for waiting in queue.waiting if waiting[2] is not frame]
-                self._leave(number, frame)
+                self._leave(number, frame, "dropped")
                 changed = True
         return changed
 
@@ -235,7 +252,7 @@ class EventRun:
         queue = self.queues[stage.station]
         ours = next((one for one in self.scenario.jobs if one.name == stage.name), None)
         if ours is not None and queue.runtime is not None:
-            self._start_on_device(queue.runtime, ours, number, frame, job, server)
+            self._start_on_device(queue, ours, number, frame, job, server)
         elif isinstance(ours, ScenarioJob):
             ticks = frame.storage.run_here(ours).ticks
             self.env.process(self._occupied(ticks, number, frame, job, server))
@@ -249,10 +266,14 @@ class EventRun:
         self._end(number, frame, job, server, start)
 
     def _start_on_device(
-        self, runtime: Runtime, ours: AnyJob, number: int, frame: Frame, job: int, server: int
+        self, station: HostQueue, ours: AnyJob, number: int, frame: Frame, job: int, server: int
     ) -> None:
         """Submit the job; its queue is its own, so that it retires as soon as it has ended."""
-        start = int(self.env.now)
+        start, runtime = int(self.env.now), station.runtime
+        assert runtime is not None
+        faults = self._faults(number, frame, ours.name)
+        if not ours.empty:
+            station.faults[server].append(faults)
         queue = runtime.queue(f"{ours.name} of frame {frame.number}", capacity=1)
         judge: Callable[[Job], None]
         if isinstance(ours, KernelJob):
@@ -267,13 +288,40 @@ class EventRun:
 
         def over(ended: Job) -> None:
             runtime.scheduler.remove(queue)
-            self._judge(judge, ended, number, frame, job)
-            self._end(number, frame, job, server, start)
+            if ended.outcome == OK or not faults:
+                self._judge(judge, ended, number, frame, job, struck=bool(faults))
+            lost = ended.outcome == LOST
+            if lost:
+                self._await_reset(station, server)
+            self._end(number, frame, job, server, start, good=ended.outcome == OK, free=not lost)
 
         handed.on_over(over)
 
-    def _judge(self, judge: Callable[[Job], None], ended: Job, number: int, frame: Frame, job: int) -> None:
-        """The bytes by the oracle, the parts of the ticks by the program."""
+    def _faults(self, number: int, frame: Frame, job: str) -> tuple[Fault, ...]:
+        """Those that the scenario has for a job of a frame."""
+        where = (self.program.streams[number].name, frame.number, job)
+        planned = self.scenario.load.faults if self.scenario.load else ()
+        return tuple(each.fault for each in planned if (each.stream, each.frame, each.job) == where)
+
+    def _await_reset(self, station: HostQueue, server: int) -> None:
+        """A device whose job is lost takes another one when its reset is confirmed."""
+        assert station.runtime is not None
+        link, lost = station.runtime.scheduler.links[server], int(self.env.now)
+        confirmed = lost + link.device.reset_ticks
+
+        def free(_: object) -> None:
+            if link.room < 1:
+                self.wrong.append(f"device {server} of {station.runtime} takes no job after its reset")
+            self.resets.append((station.number, server, lost, confirmed))
+            station.servers.append(server)
+            self._call_host()
+
+        event_queue.at(self.env, confirmed, HOST, free, None)
+
+    def _judge(
+        self, judge: Callable[[Job], None], ended: Job, number: int, frame: Frame, job: int, *, struck: bool
+    ) -> None:
+        """The bytes by the oracle, the parts of the ticks by the program where no fault struck."""
         stage = self.streams[number].program.stages[job]
         if ended.outcome != OK:
             self.wrong.append(f"job {stage.name} of frame {frame.number} ended {ended.outcome}: {ended.reason}")
@@ -281,25 +329,39 @@ class EventRun:
         judge(ended)
         wanted = dict(stage.parts)
         got = {name: ticks for name, ticks in ended.result().parts.items() if ticks and name != "load"}
-        if got != wanted:
+        if got != wanted and not struck:
             self.wrong.append(f"job {stage.name} of frame {frame.number}: parts {got}, the exact engine has {wanted}")
 
-    def _end(self, number: int, frame: Frame, job: int, server: int, start: int) -> None:
+    def _end(
+        self, number: int, frame: Frame, job: int, server: int, start: int, *, good: bool = True, free: bool = True
+    ) -> None:
         stage: StageProgram = self.streams[number].program.stages[job]
-        self.queues[stage.station].servers.append(server)
+        if free:
+            self.queues[stage.station].servers.append(server)
         self.times.append((number, frame.number, job, frame.ready[job], start, int(self.env.now), server))
         frame.missing[job] = {-1}
         for other, needs in enumerate(frame.missing):
-            if job in needs:
+            if good and job in needs:
                 needs.remove(job)
                 if not needs:
                     self._ready(number, frame, other)
+        if not good:
+            frame.failed = True
+            self._cancel(frame, job)
         if all(needs == {-1} for needs in frame.missing):
-            self._leave(number, frame)
+            self._leave(number, frame, "failed" if frame.failed else "completed")
         self._call_host()
 
-    def _leave(self, number: int, frame: Frame) -> None:
+    def _cancel(self, frame: Frame, job: int) -> None:
+        """What needs a job that did not end well never starts, and neither does what needs that."""
+        for other, needs in enumerate(frame.missing):
+            if job in needs:
+                frame.missing[other] = {-1}
+                self._cancel(frame, other)
+
+    def _leave(self, number: int, frame: Frame, outcome: str) -> None:
         stream = self.streams[number]
+        self.stays.append((number, frame.number, frame.came, int(self.env.now), outcome))
         stream.flying -= frame.flying
         self.wrong += [f"frame {frame.number} of {stream.program.name}: {text}" for text in frame.storage.wrong]
         frame.storage.stack.close()
@@ -310,21 +372,44 @@ class EventRun:
 def first_frames(program: LoadProgram, frames: int) -> LoadProgram:
     """The load with so many frames of each stream, at most."""
     streams = tuple(attrs.evolve(stream, frames=min(frames, stream.frames)) for stream in program.streams)
-    return attrs.evolve(program, streams=streams, replications=1, warmup=0)
+    struck = tuple(struck for struck in program.struck if struck.frame < frames)
+    return attrs.evolve(program, streams=streams, struck=struck, replications=1, warmup=0)
 
 
-def verification(scenario: Scenario, program: LoadProgram, frames: int = VERIFIED_FRAMES) -> dict[str, Any]:
+def verified_frames(program: LoadProgram) -> int:
+    """So many that those behind the last fault are among them, if it is not too far."""
+    last = max((struck.frame for struck in program.struck), default=0)
+    return max(VERIFIED_FRAMES, min(last + 1 + BEHIND_A_FAULT, MOST_VERIFIED_FRAMES))
+
+
+def verification(scenario: Scenario, program: LoadProgram, frames: int | None = None) -> dict[str, Any]:
     """How many frames and jobs ran by events, and the first thing in which they and the recurrence differ, or None."""
-    short = first_frames(program, frames)
+    short = first_frames(program, verified_frames(program) if frames is None else frames)
     run = EventRun(prepared(scenario), short)
     run.run()
-    text = run.wrong[0] if run.wrong else _first_difference(short, sorted(run.times), times_of_jobs(short))
-    return {"frames": sum(stream.come for stream in run.streams), "jobs": len(run.times), "disagreement": text}
+    ran = LoadTimes(sorted(run.times), sorted(run.stays), sorted(run.resets))
+    text = run.wrong[0] if run.wrong else _first_difference(short, ran, times_of_load(short))
+    return {
+        "frames": sum(stream.come for stream in run.streams),
+        "jobs": len(run.times),
+        "faults": len(short.struck),
+        "disagreement": text,
+    }
 
 
-def _first_difference(program: LoadProgram, ran: list[JobTimes], computed: list[JobTimes]) -> str | None:
-    if ran == computed:
-        return None
+def _first_difference(program: LoadProgram, ran: LoadTimes, computed: LoadTimes) -> str | None:
+    """The first job that differs; else the first frame or reset."""
+    if ran.jobs != computed.jobs:
+        return _first_job(program, ran.jobs, computed.jobs)
+    for name in ("frames", "resets"):
+        ours, theirs = getattr(ran, name), getattr(computed, name)
+        if ours != theirs:
+            one = next(pair for pair in zip_longest(ours, theirs) if pair[0] != pair[1])
+            return f"{name}: {one[0]} by events, {one[1]} by the recurrence"
+    return None
+
+
+def _first_job(program: LoadProgram, ran: list[JobTimes], computed: list[JobTimes]) -> str:
     events, recurrence = ({each[:3]: each[3:] for each in times} for times in (ran, computed))
     key = min(key for key in {**events, **recurrence} if events.get(key) != recurrence.get(key))
     stream = program.streams[key[0]]

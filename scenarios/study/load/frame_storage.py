@@ -51,7 +51,8 @@ class FrameStorage:
         source = self._input_buffer(runtime, job)
         target = self.stack.enter_context(backends.output_buffer(runtime, plan, job.output_prefill))
         read = source.cpu.read()[: plan.input.required_bytes].copy()
-        handed = runtime.submit(plan, [source], [target], queue=queue, workers=job.workers, name=job.name)
+        limits: dict[str, Any] = {"workers": job.workers, "timeout_ticks": job.timeout_ticks}
+        handed = runtime.submit(plan, [source], [target], queue=queue, **limits, name=job.name)
         self.outputs[job.name] = Output(runtime, target)
         return handed, read
 
@@ -68,7 +69,8 @@ class FrameStorage:
                 fill_port(views[port.name].host, port, job.buffer(port.name), self.seed, stream)
         sources, targets = ([views[port.name] for port in ports] for ports in (plan.inputs, plan.outputs))
         read = [view.cpu.read().copy() for view in sources]
-        handed = runtime.submit(plan, sources, targets, queue=queue, workers=job.workers, name=job.name)
+        limits: dict[str, Any] = {"workers": job.workers, "timeout_ticks": job.timeout_ticks}
+        handed = runtime.submit(plan, sources, targets, queue=queue, **limits, name=job.name)
         return handed, read, targets
 
     def judge_kernel(self, job: KernelJob, read: list[Bytes], targets: list[View], ended: Job) -> None:

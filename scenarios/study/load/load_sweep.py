@@ -49,13 +49,13 @@ def _said(point: Sequence[Setting]) -> LoadRow:
 
 def _names() -> tuple[str, ...]:
     latencies = tuple(f"{name}_ticks" for name in COLUMNS)
-    return ("stable", "offered", "dropped", "missed", *latencies, "busiest", "utilisation")
+    return ("stable", "offered", "dropped", "failed", "missed", *latencies, "busiest", "utilisation")
 
 
 def _row(scenario: Scenario) -> LoadRow:
     reported = document(scenario, simulate_load(compile_load(scenario)), relief=False)
     streams = reported["streams"]
-    counts = {name: sum(stream[name] for stream in streams) for name in ("offered", "dropped", "missed")}
+    counts = {name: sum(stream[name] for stream in streams) for name in ("offered", "dropped", "failed", "missed")}
     busiest = max(reported["servers"], key=lambda server: server["utilisation"])
     return {
         "stable": all(stream["stable"] for stream in streams),

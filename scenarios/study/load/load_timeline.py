@@ -1,14 +1,15 @@
 """Load timeline: a lane for each server with its jobs, lanes for the frames of each stream, a counter for each queue.
 
-Frames that are there at the same time have lanes of their own, the lowest that is free; a frame that is dropped says
-so. It shows the first frames, by a second run of the recurrence, in Python.
+Frames that are there at the same time have lanes of their own, the lowest that is free. A frame that is dropped or has
+failed says so, and a device is shown while it is reset. It shows the first frames, by a second run of the recurrence,
+in Python.
 """
 
 from collections.abc import Iterator
 from heapq import heappop, heappush
 
 from tessbed.scenarios.load.program import LoadProgram
-from tessbed.scenarios.load.recurrence import FrameTimes, JobTimes, times_of_all
+from tessbed.scenarios.load.recurrence import FrameTimes, JobTimes, LoadTimes, times_of_load
 from tessbed.scenarios.study.load.event_run import first_frames
 from tessbed.scenarios.timeline.lanes import TEXT
 from tessbed.scenarios.timeline.spans import Sink, TimelineSpan
@@ -20,23 +21,27 @@ TRACED_FRAMES = 200
 def show_load(program: LoadProgram, sink: Sink) -> None:
     """Write the timeline of the first frames."""
     short = first_frames(program, TRACED_FRAMES)
-    jobs, frames = times_of_all(short)
-    spans = [*_servers(short, jobs, sink), *_frames(short, frames, sink)]
+    times = times_of_load(short)
+    spans = [*_servers(short, times, sink), *_frames(short, times.frames, sink)]
     for span in sorted(spans, key=lambda span: (span.begin, -span.end, span.lane)):
         sink.span(span)
-    _queues(short, jobs, sink)
+    _queues(short, times.jobs, sink)
 
 
-def _servers(program: LoadProgram, jobs: list[JobTimes], sink: Sink) -> Iterator[TimelineSpan]:
+def _servers(program: LoadProgram, times: LoadTimes, sink: Sink) -> Iterator[TimelineSpan]:
     lanes = {
         (number, server): sink.lane((f"server {station.name}", f"{station.name} {server}"), "the jobs that it ran")
         for number, station in enumerate(program.stations)
         for server in range(station.servers)
     }
-    for stream, frame, job, ready, start, end, server in jobs:
+    faults = {(each.stream, each.frame, each.job): f"struck by {each.kinds}" for each in program.struck}
+    for stream, frame, job, ready, start, end, server in times.jobs:
         stage = program.streams[stream].stages[job]
         text = f"frame {frame} of {program.streams[stream].name}, waited {start - ready:,} ticks"
+        text += f", {faults[stream, frame, job]}" if (stream, frame, job) in faults else ""
         yield TimelineSpan(lanes[stage.station, server], stage.name, start, end, TEXT, (text,))
+    for station, server, begin, end in times.resets:
+        yield TimelineSpan(lanes[station, server], "reset", begin, end, TEXT, ("until the device takes a job again",))
 
 
 def _frames(program: LoadProgram, frames: list[FrameTimes], sink: Sink) -> Iterator[TimelineSpan]:
@@ -44,7 +49,7 @@ def _frames(program: LoadProgram, frames: list[FrameTimes], sink: Sink) -> Itera
         lanes: list[int] = []
         free: list[int] = []
         leaving: list[tuple[int, int]] = []
-        for _, frame, came, left, dropped in sorted(
+        for _, frame, came, left, outcome in sorted(
             (each for each in frames if each[0] == number), key=lambda each: each[2:4]
         ):
             while leaving and leaving[0][0] <= came:
@@ -54,7 +59,7 @@ def _frames(program: LoadProgram, frames: list[FrameTimes], sink: Sink) -> Itera
                 free.append(len(lanes) - 1)
             place = heappop(free)
             heappush(leaving, (left, place))
-            text = "dropped" if dropped else f"{left - came:,} ticks"
+            text = f"{left - came:,} ticks" if outcome == "completed" else outcome
             yield TimelineSpan(lanes[place], f"frame {frame}", came, left, TEXT, (text,))
 
 

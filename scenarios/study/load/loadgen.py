@@ -24,6 +24,9 @@ OFFLINE_SAMPLES = 24_576
 
 def as_loadgen(program: LoadProgram, name: str, clock_mhz: int) -> LoadProgram:
     """The load as one of LOADGEN_SCENARIOS puts it. Raises ScenarioError where a stream has no rate for a server."""
+    if program.struck:
+        text = "got [[faults]], wanted none: LoadGen sends frames of its own"
+        raise ScenarioError([Problem(Location("--loadgen"), text, "usage")])
     duration = SECONDS * clock_mhz * 10**6
     streams = tuple(_stream(stream, name) for stream in program.streams)
     return attrs.evolve(program, streams=streams, warmup=0, horizon_ticks=NO_LIMIT if name == "offline" else duration)

@@ -45,7 +45,8 @@ class Condition:
         if not is_stable(run, stream):
             return False
         if self.measure in ("missed", "dropped"):
-            value = run.total(stream, "dropped") + (run.total(stream, "late") if self.measure == "missed" else 0)
+            names = ("dropped", "failed", "late") if self.measure == "missed" else ("dropped",)
+            value = sum(run.total(stream, name) for name in names)
             share = 100 * value / max(1, run.total(stream, "offered"))
             return TESTS[self.test](share if self.percent else value, self.limit)
         found = latency_summary(run.latencies(stream))[self.measure]

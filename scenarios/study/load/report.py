@@ -16,6 +16,7 @@ from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.provenance.basis_words import KEY, basis_document, ticks_lines
 from tessbed.scenarios.provenance.tick_basis import tick_basis
+from tessbed.scenarios.study.load.fault_report import fault_document, fault_lines
 from tessbed.scenarios.study.load.rate_search import found_rate_lines
 
 SCHEMA_VERSION = 1
@@ -40,6 +41,8 @@ def document(scenario: Scenario, run: LoadRun, *, relief: bool = True) -> dict[s
         "servers": [_server(run, number) for number in range(len(program.stations))],
         "audit": _audit(run),
     }
+    if program.struck:
+        found["faults"] = fault_document(run)
     return found | ({"critical": _critical(run), "relief": list(_relief(run))} if relief else {})
 
 
@@ -54,7 +57,8 @@ def _stream(run: LoadRun, number: int, clock_hz: int) -> dict[str, Any]:
         "accepted": offered - dropped,
         "dropped": dropped,
         "completed": run.total(number, "completed"),
-        "missed": dropped + run.total(number, "late"),
+        "failed": run.total(number, "failed"),
+        "missed": missed_frames(run, number),
         "deadline_ticks": stream.deadline_ticks,
         "stable": is_stable(run, number),
         "measured": len(latencies),
@@ -64,6 +68,11 @@ def _stream(run: LoadRun, number: int, clock_hz: int) -> dict[str, Any]:
         "throughput_per_second": _throughput(run, number, clock_hz),
         "parts_ticks": _parts(run, number),
     }
+
+
+def missed_frames(run: LoadRun, number: int) -> int:
+    """Those that were dropped, have failed, or ended behind their deadline."""
+    return sum(run.total(number, name) for name in ("dropped", "failed", "late"))
 
 
 def _throughput(run: LoadRun, number: int, clock_hz: int) -> float | None:
@@ -99,6 +108,9 @@ def _parts(run: LoadRun, number: int) -> dict[str, Any]:
         for name, ticks in stage.parts or ((program.stations[stage.station].name, 0),):
             ticks = ticks * frames if stage.parts else sum(tally.served_ticks for tally in tallies)
             served[name] = served.get(name, 0) + ticks
+        if stage.parts:
+            plain = frames * sum(ticks for _, ticks in stage.parts)
+            served["faults"] = served.get("faults", 0) + sum(tally.served_ticks for tally in tallies) - plain
         served["load"] = served.get("load", 0) + sum(tally.load_ticks for tally in tallies)
     return {
         "entry": round(run.total(number, "outside_ticks") / measured, 3),
@@ -152,11 +164,10 @@ def _relief(run: LoadRun) -> Iterator[dict[str, Any]]:
 
 
 def _relieved_stream(run: LoadRun, number: int) -> dict[str, Any]:
-    dropped = run.total(number, "dropped")
     return {
         "name": run.program.streams[number].name,
-        "dropped": dropped,
-        "missed": dropped + run.total(number, "late"),
+        "dropped": run.total(number, "dropped"),
+        "missed": missed_frames(run, number),
         "stable": is_stable(run, number),
         "latency_ticks": latency_summary(run.latencies(number)),
     }
@@ -166,7 +177,7 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
     """The document for a person."""
     yield reported["name"]
     yield ""
-    yield from _stream_table(reported["streams"])
+    yield from _stream_table(reported["streams"], failures="faults" in reported)
     yield ""
     yield from _latency_table(reported["streams"])
     if any(stream["mean_interval_ticks"] for stream in reported["streams"]):
@@ -181,6 +192,9 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
         yield from _parts_lines(stream)
     if "critical" in reported:
         yield from _critical_lines(reported)
+    if "faults" in reported:
+        yield ""
+        yield from fault_lines(reported["faults"])
     yield ""
     warmup = f", the first {reported['warmup']} frames of each stream left out" if reported["warmup"] else ""
     yield from ticks_lines(reported["clock_mhz"], reported)
@@ -197,18 +211,20 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
     yield verdict(reported["streams"])
 
 
-def _stream_table(streams: list[dict[str, Any]]) -> list[str]:
-    header = ("stream", "offered", "accepted", "dropped", "completed", "missed", "frames/s", "")
+def _stream_table(streams: list[dict[str, Any]], *, failures: bool) -> list[str]:
+    """The frames of each stream; a column of those that failed where there are faults."""
+    counts = ("offered", "accepted", "dropped", "completed", *(("failed",) if failures else ()), "missed")
+    header = ("stream", *counts, "frames/s", "")
     rows = [
         (
             stream["name"],
-            *(f"{stream[name]:,}" for name in header[1:6]),
+            *(f"{stream[name]:,}" for name in counts),
             "-" if stream["throughput_per_second"] is None else f"{stream['throughput_per_second']:,.2f}",
             "stable" if stream["stable"] else "saturated",
         )
         for stream in streams
     ]
-    return aligned(header, rows, numbers=range(1, 7))
+    return aligned(header, rows, numbers=range(1, len(header) - 1))
 
 
 def _latency_table(streams: list[dict[str, Any]]) -> list[str]:
@@ -274,6 +290,7 @@ def _verification_line(found: dict[str, Any]) -> str:
     return (
         f"verify: {found['frames']:,} frames ran by events with every byte; all {found['jobs']:,} jobs were ready, "
         "started and ended at the same ticks"
+        + (f", {found['faults']:,} fault{'s' * (found['faults'] != 1)} among them" if found["faults"] else "")
     )
 
 

@@ -3,6 +3,7 @@
 import random
 import subprocess
 import sys
+from array import array
 
 import attrs
 import pytest
@@ -10,8 +11,17 @@ import pytest
 from tessbed.scenarios.load import load_tables
 from tessbed.scenarios.load.load_model import Arrivals, Distribution
 from tessbed.scenarios.load.load_tables import count_load_in_c
-from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StageProgram, Station, StreamProgram
+from tessbed.scenarios.load.program import (
+    NO_LIMIT,
+    FaultEffect,
+    LoadProgram,
+    StageProgram,
+    Station,
+    StreamProgram,
+    StruckJob,
+)
 from tessbed.scenarios.load.recurrence import count_load_in_python
+from tessbed.scenarios.load.tally import broken_identities
 from tests.scenarios.load.programs import constant, tandem
 
 needs_c = pytest.mark.skipif(bool(load_tables.missing), reason="the C form was not built")
@@ -82,7 +92,26 @@ def random_program(seed: int) -> LoadProgram:
             )
         )
     horizon = draw.choice([NO_LIMIT, 150])
-    return LoadProgram(stations, tuple(streams), 2, horizon, draw.choice([0, 9]), 1, seed)
+    struck = random_faults(draw, streams) if draw.random() < 0.5 else ()
+    numbered = draw.random() < 0.5
+    return LoadProgram(stations, tuple(streams), struck, numbered, 2, horizon, draw.choice([0, 9]), 1, seed)
+
+
+def random_faults(draw: random.Random, streams: list[StreamProgram]) -> tuple[StruckJob, ...]:
+    """Some jobs of the first frames that fail or take longer, each for its own ticks."""
+    jobs = [
+        (s, frame, job) for s, stream in enumerate(streams) for frame in range(12) for job in range(len(stream.stages))
+    ]
+    return tuple(
+        StruckJob(*place, "late", *(random_effect(draw) for _ in range(2)))
+        for place in sorted(draw.sample(jobs, min(len(jobs), draw.randint(1, 9))))
+    )
+
+
+def random_effect(draw: random.Random) -> FaultEffect:
+    """Of a fault that leaves the server occupied, or not."""
+    over = draw.choice([0, 5, 30])
+    return FaultEffect(draw.random() < 0.3, over, over + draw.choice([0, 0, 10, 60]))
 
 
 @needs_c
@@ -94,9 +123,16 @@ def test_both_forms_count_the_same(first: int) -> None:
         for replication in (0, 1):
             python, native = count_load_in_python(program, replication), count_load_in_c(program, replication)
             assert native is not None
+            assert not list(broken_identities(python))
             for tally in (python, native):
                 for stream in tally.streams:
-                    stream.latencies = type(stream.latencies)("q", sorted(stream.latencies))
+                    if stream.numbers:
+                        assert len(stream.numbers) == stream.measured
+                        in_order = sorted(zip(stream.numbers, stream.latencies, strict=True))
+                        stream.numbers = array("q", [number for number, _ in in_order])
+                        stream.latencies = array("q", [ticks for _, ticks in in_order])
+                    else:
+                        stream.latencies = array("q", sorted(stream.latencies))
             assert native == python, seed
 
 

@@ -39,6 +39,21 @@ op = "external"
 server = "server {1}"
 ticks = {2}
 """
+FAULTS = (
+    ("dma_error", "worker = 1"),
+    ("dma_error", "worker = 1\ntransfer = 1"),
+    ("stall", "worker = 1"),
+    ("worker_died", "worker = 1"),
+    ("lost", ""),
+    ("lost_interrupt", ""),
+    ("torn_record", ""),
+    ("late", "ticks = 70_000"),
+    ("late", "ticks = 20_000_000"),
+    ("repeated", "ticks = 30_000"),
+    ("early", ""),
+    ("early", "ticks = 52_000"),
+    ("stranger", "ticks = 200_000"),
+)
 TICKS = ("0", "157_000", "60_000", "{ poisson = 90_000 }", "{ uniform = [0, 200_000] }")
 
 
@@ -53,6 +68,7 @@ def random_load(seed: int) -> str:
     if named:
         text += '[[devices]]\nname = "right"\ndevice = { workers = 2 }\n'
     packed: list[int] = []
+    on_device: list[int] = []
     needs: dict[int, list[int]] = {}
     for job in range(count):
         after = sorted(draw.sample(range(job), draw.randint(0, min(2, job))))
@@ -62,7 +78,11 @@ def random_load(seed: int) -> str:
             handed = [other for other in packed if draw.random() < 0.7]
             source = f'job = "job {handed[0]}"' if handed else 'pattern = "golden"'
             op = "detess" if handed or draw.random() < 0.3 else "tess"
-            text += OURS.format(job, op, draw.choice(["a65", "ev74", "ev74"]), source)
+            backend = draw.choice(["a65", "ev74", "ev74"])
+            text += OURS.format(job, op, backend, source)
+            if backend == "ev74" and not (len(handed) == 0 and op == "tess" and draw.random() < 0.3):
+                text += f"timeout_ticks = {draw.choice([10_000_000, 12_000_000])}\n"
+                on_device.append(job)
             packed += [job] if op == "tess" else []
             needs[job] = handed[:1]
             text += f"priority = {draw.randint(-2, 2)}\n" if draw.random() < 0.3 else ""
@@ -70,16 +90,26 @@ def random_load(seed: int) -> str:
                 text += f'device = "{draw.choice(["left", "right"])}"\n'
         text += f"after = {[f'job {other}' for other in after]}\n" if after else ""
         needs[job] = sorted({*needs.get(job, []), *after})
+    streams: list[list[int]] = []
     for number in range(draw.randint(1, 3)):
+        streams.append(list(range(count)))
         period = draw.choice([20_000, 157_000, 163_512, 400_000])
         text += f'[[streams]]\nname = "stream {number}"\narrivals = {draw.choice(ARRIVALS).format(period)}\n'
         if draw.random() < 0.3:
-            text += f"jobs = {[f'job {job}' for job in whole(needs, draw.randrange(count))]}\n"
+            streams[-1] = whole(needs, draw.randrange(count))
+            text += f"jobs = {[f'job {job}' for job in streams[-1]]}\n"
         text += f"in_flight = {draw.randint(1, 3)}\n" if draw.random() < 0.4 else ""
         if draw.random() < 0.6:
             rule = draw.choice(["block", "drop_new", "drop_old"])
             text += f'queue = {draw.randint(rule == "block", 2)}\non_full = "{rule}"\n'
         text += f"priority = {draw.randint(-2, 2)}\n" if draw.random() < 0.3 else ""
+    places = [
+        (s, job, frame) for s, jobs in enumerate(streams) for job in jobs if job in on_device for frame in range(4)
+    ]
+    for stream, job, frame in draw.sample(places, min(len(places), draw.choice([0, 0, 1, 2, 5]))):
+        kind, more = draw.choice(FAULTS)
+        where = f"stream = 'stream {stream}'\nframe = {frame}\njob = 'job {job}'"
+        text += f"[[faults]]\n{where}\nkind = '{kind}'\n{more}\n"
     return text + f"[load]\nframes = 12\nseed = {seed}\n"
 
 

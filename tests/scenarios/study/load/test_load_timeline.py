@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 
 from tessbed.scenarios.load.load_model import Arrivals
-from tessbed.scenarios.load.recurrence import times_of_all
+from tessbed.scenarios.load.recurrence import times_of_load
 from tessbed.scenarios.study.load.load_timeline import show_load
 from tessbed.scenarios.timeline.recording import recording
 from tests.scenarios.load.programs import constant, tandem
@@ -25,11 +25,12 @@ def test_every_job_and_every_frame_is_shown_once(tmp_path: Path) -> None:
     for line in lines:
         if line["type"] == "span":
             spans[line["lane"]].append((line["begin"], line["end"], line["name"], line["args"]["text"]))
-    jobs, frames = times_of_all(attrs.evolve(program))
+    times = times_of_load(attrs.evolve(program))
+    jobs, frames = times.jobs, times.frames
     assert sum(len(found) for lane, found in spans.items() if lane.startswith("server")) == len(jobs)
     shown = [each for lane, found in spans.items() if lane.startswith("frame") for each in found]
     assert len(shown) == len(frames) == 60
-    assert sum(text == "dropped" for *_, text in shown) == sum(dropped for *_, dropped in frames) > 20
+    assert sum(text == "dropped" for *_, text in shown) == sum(outcome == "dropped" for *_, outcome in frames) > 20
     for lane, found in spans.items():
         ordered = sorted(found)
         assert all(before[1] <= after[0] for before, after in pairwise(ordered)), lane

@@ -27,7 +27,7 @@ from tessbed.scenarios.load.load_model import (
 )
 from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StageProgram, Station, StreamProgram, StruckJob
 from tessbed.scenarios.model import AnyJob, KernelJob, Scenario, ScenarioJob
-from tessbed.scenarios.study.load.fault_effects import EffectTable, refusal
+from tessbed.scenarios.study.load.fault_effects import EffectTable, fault_refusal
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 
@@ -245,7 +245,7 @@ def _struck(scenario: Scenario, load: Load, streams: Sequence[StreamProgram]) ->
         spec = group_of(device_groups(scenario), stage, load.streams[number]).spec
         if job.empty:
             text = f"got {faults[0].fault.kind} on an empty tensor, wanted no such fault: nothing is submitted"
-            raise refusal(faults[0], text)
+            raise fault_refusal(faults[0], text)
         loaded, unloaded = (effects.of(job, spec, faults, loaded=there) for there in (True, False))
         kinds = " and ".join(fault.fault.kind for fault in faults)
         found.append(StruckJob(number, frame, place, kinds, loaded, unloaded))

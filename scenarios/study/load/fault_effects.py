@@ -42,14 +42,14 @@ class EffectTable:
             except HangError:
                 said = " and ".join(kind.kind for kind in kinds)
                 text = f"got {said}, which no interrupt ends, wanted timeout_ticks at jobs[{job.index}], its job"
-                raise refusal(faults[0], text) from None
+                raise fault_refusal(faults[0], text) from None
             except IdleFaultError as error:
                 idle = next(each for each in faults if each.fault == error.fault)
-                raise refusal(idle, f"wanted one that strikes: {error}") from None
+                raise fault_refusal(idle, f"wanted one that strikes: {error}") from None
         return self.known[key]
 
 
-def refusal(fault: FrameFault, text: str) -> ScenarioError:
+def fault_refusal(fault: FrameFault, text: str) -> ScenarioError:
     """The error at a fault's own place."""
     return ScenarioError([Problem(fault.place or Location(fault.words), f"faults[{fault.index}].kind: {text}")])
 

@@ -10,7 +10,12 @@ TIMELINE_SUFFIXES = {".pftrace": "pftrace", ".perfetto-trace": "pftrace", ".vcd"
 """The format of a timeline by the suffix of its file; see `timeline.recording`."""
 SAMPLERS = ("tpe", "genetic", "random", "grid")
 """See `study.search.sampler`."""
-OBJECTIVES = {"ticks": "device_ticks", "job_ticks": "job_ticks"}
+LOAD_OBJECTIVES = {
+    **{name: f"{name}_ticks" for name in ("mean", "p50", "p90", "p95", "p99", "max")},
+    **{name: name for name in ("missed", "dropped")},
+}
+"""What a search can minimise of a load: the worst latency of all streams, or frames of all; and its column."""
+OBJECTIVES = {"ticks": "device_ticks", "job_ticks": "job_ticks", **LOAD_OBJECTIVES}
 """What a search can minimise, and its column in the rows."""
 ARGUMENT = "--arg "
 """What a setting begins with that is an argument of a kernel of one's own."""

@@ -117,7 +117,7 @@ def _sweep(
     """A table of the load at each value; fails where no point has a result."""
     from tessbed.scenarios.provenance.basis_words import KEY, basis_document
     from tessbed.scenarios.provenance.tick_basis import TickBasis
-    from tessbed.scenarios.study.load.load_sweep import load_sweep_lines, sweep_load
+    from tessbed.scenarios.study.sweep.load_sweep import load_sweep_lines, sweep_load
     from tessbed.scenarios.study.sweep.space import parse_space
     from tessbed.scenarios.study.sweep.table import check_files, write_table
 

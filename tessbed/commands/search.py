@@ -21,12 +21,13 @@ from tessbed.commands.study import (
 )
 from tessbed.commands.types import SCENARIO, VARIED, Number, OneOf
 from tessbed.scenarios.format.diagnostics import ScenarioError
-from tessbed.scenarios.format.option_values import OBJECTIVES, SAMPLERS
+from tessbed.scenarios.format.option_values import LOAD_OBJECTIVES, OBJECTIVES, SAMPLERS
 
 if TYPE_CHECKING:
     from tessbed.scenarios.study.sweep.resolver import Resolver
 
-HELP = """Search the combinations of the keys of --over for the one with the fewest ticks of the EV74 jobs of SCENARIO.
+HELP = """Search the combinations of the keys of --over for the one with the fewest ticks of the EV74 jobs of SCENARIO,
+or with the least latency or misses of its load.
 
 VALUES are those of `tessbed sweep`: a range such as 1..16, a list such as 8,16,32, or both. A configuration is timed
 once: results are kept in a database by its hash, and shared with sweeps.
@@ -41,7 +42,8 @@ Exit code: 0 ok, 1 no configuration has a result, 2 invalid input."""
 )
 @click.option(
     "--minimise", "--minimize", type=OneOf(list(OBJECTIVES)), default="ticks", show_default=True,
-    help="Device ticks of all jobs, or job ticks, which count dispatch and completion, too.",
+    help="Device ticks of all jobs, job ticks, which count dispatch and completion, too, or of the load: the worst"
+    " latency of its streams, and frames missed or dropped.",
 )  # fmt: skip
 @click.option("--trials", type=Number(1), default=100, show_default=True, metavar="N", help="Number of trials.")
 @click.option(
@@ -84,18 +86,22 @@ def command(
     from tessbed.scenarios.study.search.trials import Memory, search
     from tessbed.scenarios.study.sweep import space, table
     from tessbed.scenarios.study.sweep.execution import interrupted
+    from tessbed.scenarios.study.sweep.load_sweep import LOAD
     from tessbed.scenarios.study.sweep.point import bugs
     from tessbed.scenarios.study.sweep.resolver import Resolver, check_configuration
 
     spanned, name = space.parse_space(varied, "--over"), stem_of(file)
-    check_configuration(file, settings, spanned, "--over")
+    of_load = minimise in LOAD_OBJECTIVES
+    engine = LOAD if of_load else engine
+    check_configuration(file, settings, spanned, "--over", of_load=of_load)
     count, path = min(trials, spanned.size), db or f"{name}.sweep.sqlite"
     check_outputs(path, outputs, plot)
     proposer = sampler(chosen, spanned, count, seed)
     asked = report.SearchRequest(name, minimise, chosen, seed, within)
     with opened_output(path, quiet=quiet) as store:
         memory = Memory(Resolver(file, settings, engine), store)
-        _announce(memory.resolver, engine, quiet=quiet)
+        if not of_load:
+            _announce(memory.resolver, engine, quiet=quiet)
         try:
             with counted(count, "trials", quiet=quiet) as progress:
                 found = search(spanned, proposer, memory, asked.column, count, seed, progress)

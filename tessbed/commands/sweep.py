@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tessbed.scenarios.study.plots.figure import DeviceCaption
     from tessbed.scenarios.study.sweep import space
 
-HELP = """Time the EV74 jobs of SCENARIO for every combination of the varied keys.
+HELP = """Time the EV74 jobs of SCENARIO for every combination of the varied keys, or run its load with --load.
 
 VALUES are a range such as 1..16 (1..16..5 with a step), a list such as 8,16,32, or both. Results are kept in a database
 by a hash of the resolved configuration; the same command resumes where an interrupted one stopped.
@@ -47,6 +47,7 @@ Exit code: 0 ok, 1 no point has a result, 2 invalid input."""
 @click.option("-j", "--processes", type=Number(1), metavar="N", help="Processes.  [default: one for each CPU]")
 @click.option("--executor", "where", default="processes", show_default=True, help="here, processes, dask://HOST:PORT.")
 @engine_option
+@click.option("--load", "of_load", is_flag=True, help="Run the load at every point: latencies, drops and misses.")
 @plot_option
 @json_option
 @quiet_option
@@ -61,6 +62,7 @@ def command(
     processes: int | None,
     where: str,
     engine: str,
+    of_load: bool,
     plot: Path | None,
     as_json: bool,
     quiet: bool,
@@ -75,15 +77,19 @@ def command(
     from tessbed.scenarios.study.sweep.batches import BatchRunner
     from tessbed.scenarios.study.sweep.execution import interrupted, plan_sweep, run_sweep
     from tessbed.scenarios.study.sweep.executors import parse_executor
+    from tessbed.scenarios.study.sweep.load_sweep import LOAD, load_sweep_lines
     from tessbed.scenarios.study.sweep.point import bugs
 
+    if of_load and plot is not None:
+        raise click.UsageError("got --load with --plot, wanted one of them: a plot of a sweep is one of device ticks")
     spanned, name, began = space.parse_space(varied), stem_of(file), perf_counter()
+    engine = LOAD if of_load else engine
     path = db or f"{name}.sweep.sqlite"
     check_outputs(path, outputs, plot)
     with closing(parse_executor(where, processes)) as chosen:
         planned = plan_sweep(file, settings, spanned, count, seed, engine)
         say(chosen.note, quiet=quiet or not chosen.note)
-        for point in list(planned.resolved.values())[:1]:
+        for point in list(planned.resolved.values())[: 0 if of_load else 1]:
             announce(forecasts(studied(point.base)), engine, quiet=quiet)
         with opened_output(path, quiet=quiet) as store:
             try:
@@ -107,7 +113,8 @@ def command(
 
         save(_picture(name, spanned, rows, varied_caption(Resolver(file, settings, engine), spanned)), plot)
     document = {"schema_version": 1, "name": name, **by, "rows": rows}
-    print_result(document, lambda: table.table_lines(name, spanned, rows, by[KEY]), as_json=as_json)
+    lines = load_sweep_lines(spanned, rows, by[KEY]) if of_load else table.table_lines(name, spanned, rows, by[KEY])
+    print_result(document, lambda: lines, as_json=as_json)
     if failures := bugs(found):
         return failed_ourselves(f"{failures:,} of {len(rows):,} points")
     return FAILED if all(row["error"] for row in rows) else OK

@@ -12,7 +12,7 @@ from tessbed.interface.study_report import StudyReport, study_report
 from tessbed.scenarios import model
 from tessbed.scenarios.format.diagnostics import Location
 from tessbed.scenarios.format.loader import compose
-from tessbed.scenarios.format.option_values import ENGINES, LOADGEN_SCENARIOS, OBJECTIVES, SAMPLERS
+from tessbed.scenarios.format.option_values import ENGINES, LOAD_OBJECTIVES, LOADGEN_SCENARIOS, OBJECTIVES, SAMPLERS
 from tessbed.scenarios.format.overrides import apply, override_value
 from tessbed.scenarios.format.toml_source import Source
 from tessbed.scenarios.format.toml_writer import toml_text, value_text
@@ -205,8 +205,11 @@ class Scenario:
         processes: int | None = None,
         db: object = None,
         engine: str = "exact",
+        load: bool = False,
     ) -> StudyReport:
         """The EV74 jobs for every combination of values: rows of the varied keys, ticks, busy and stall ticks, error.
+
+        With `load` it is the load that runs: latencies, drops and misses are in the rows.
 
         `vary` has dotted keys and their values: `{"device.workers": range(1, 17), "device.slots": [2, 4]}`. `random`
         draws so many points by `seed` instead of all. Points run in this process, or in so many `processes` (then the
@@ -215,12 +218,16 @@ class Scenario:
         from tessbed.scenarios.study.sweep import execution, table
         from tessbed.scenarios.study.sweep.batches import BatchRunner
         from tessbed.scenarios.study.sweep.executors import parse_executor
+        from tessbed.scenarios.study.sweep.load_sweep import LOAD, load_sweep_lines
 
         space = _space(vary)
         drawn = None if random is None else checked_integer("random", random, 1, execution.MOST_POINTS)
         chosen, draw = checked_name("engine", engine, ENGINES), checked_integer("seed", seed, 0, 2**64 - 1)
         given: dict[str, Any] = {"option": "vary", "read": lambda name: self._read}
-        planned = execution.plan_sweep(self._name, self._seeded, space, drawn, draw, chosen, **given)
+        of_load = checked_flag("load", load)
+        planned = execution.plan_sweep(
+            self._name, self._seeded, space, drawn, draw, LOAD if of_load else chosen, **given
+        )
         chosen = parse_executor(
             *(("here", None) if processes is None else ("processes", checked_integer("processes", processes, 1, 1024)))
         )
@@ -230,7 +237,10 @@ class Scenario:
         rows = table.flat(planned.points, found)
         by = table.table_provenance(found, planned.bases())
         reported = {"schema_version": 1, "name": self._name, **by, "rows": rows}
-        return study_report("sweep", reported, table.table_lines(self.name, space, rows, by[KEY]))
+        shown = (
+            load_sweep_lines(space, rows, by[KEY]) if of_load else table.table_lines(self.name, space, rows, by[KEY])
+        )
+        return study_report("sweep", reported, shown)
 
     def search(
         self,
@@ -245,13 +255,15 @@ class Scenario:
     ) -> StudyReport:
         """The configuration with the fewest ticks in a space too large to sweep: rows of the trials, numbered from 1.
 
-        `over` is as `vary` of a sweep. `minimise` is "ticks" or "job_ticks"; `sampler` "tpe" and "genetic" learn (they
+        `over` is as `vary` of a sweep. `minimise` is "ticks" or "job_ticks", or of the load "p99" and its like, or
+        "missed" or "dropped"; `sampler` "tpe" and "genetic" learn (they
         need Optuna), "random" draws, "grid" goes in order. `report["best"]` is the best trial. `db` is as in a sweep.
         """
         from tessbed.scenarios.study.search import report
         from tessbed.scenarios.study.search import trials as tried
         from tessbed.scenarios.study.search.sampler import sampler as sampler_of
         from tessbed.scenarios.study.sweep import execution, resolver
+        from tessbed.scenarios.study.sweep.load_sweep import LOAD
 
         space, chosen = _space(over, "over"), checked_name("engine", engine, ENGINES)
         asked = report.SearchRequest(
@@ -261,8 +273,10 @@ class Scenario:
             checked_integer("seed", seed, 0, 2**32 - 1),
         )
         count = min(checked_integer("trials", trials, 1, execution.MOST_POINTS), space.size)
-        resolver.check_configuration(self._name, self._seeded, space, "over", lambda name: self._read)
-        configurations = resolver.Resolver(self._name, self._seeded, chosen, lambda name: self._read)
+        of_load = asked.minimise in LOAD_OBJECTIVES
+        resolver.check_configuration(self._name, self._seeded, space, "over", lambda name: self._read, of_load=of_load)
+        engine = LOAD if of_load else chosen
+        configurations = resolver.Resolver(self._name, self._seeded, engine, lambda name: self._read)
         store = execution.MemoryStore() if db is None else execution.open_store(_path("db", db))
         with closing(store):
             memory = tried.Memory(configurations, store)

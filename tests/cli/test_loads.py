@@ -120,11 +120,54 @@ def test_a_row_for_each_value(tessbed, tmp_path) -> None:
     assert (tmp_path / "rows.csv").read_text().startswith("host.cores,streams.0.queue,stable,")
 
 
+OVER = ("--over", "host.cores=1,2", "--over", "streams.0.queue=1..3")
+
+
+def test_a_search_finds_the_least_latency_of_a_sweep(tessbed) -> None:
+    """Each row of the sweep is the report of `tessbed load` there; the search finds the least, from the same store."""
+    vary = ("--vary", "host.cores=1,2", "--vary", "streams.0.queue=1..3")
+    options = ("--set", "streams.0.arrivals={ poisson = 220_000 }", "--set", "load.frames=2000", "--db", "kept.sqlite")
+    rows = json.loads(tessbed("sweep", "sound.toml", "--load", *vary, *options, "--executor", "here", "--json").out)[
+        "rows"
+    ]
+    for row in rows:
+        keys = [pair for key in ("host.cores", "streams.0.queue") for pair in ("--set", f"{key}={row[key]}")]
+        (stream,) = json.loads(tessbed("load", "sound.toml", *options[:4], *keys, "--json").out)["streams"]
+        assert (row["p99_ticks"], row["missed"]) == (stream["latency_ticks"]["p99"], stream["missed"])
+        assert row["frames_per_second"] == stream["throughput_per_second"]
+    for name, column in (("p99", "p99_ticks"), ("missed", "missed")):
+        options_of = ("--minimise", name, "--sampler", "grid", "--json")
+        found = json.loads(tessbed("search", "sound.toml", *OVER, *options, *options_of).out)
+        assert found["best"]["ticks"] == min(row[column] for row in rows)
+        assert found["counts"]["simulated"] == 0
+
+
+def test_another_trace_is_another_point(tessbed, tmp_path) -> None:
+    """A result is kept by the rows of a trace, not by its name alone."""
+    means = []
+    for second in (1_000, 900_000):
+        (tmp_path / "a.csv").write_text(f"5,camera\n{second},camera\n")
+        trace = ("--set", "streams.0.arrivals={ trace = 'a.csv' }", "--set", "load.warmup=0")
+        said = tessbed(
+            "sweep", "sound.toml", "--load", "--vary", "host.cores=1,2", *trace, "--executor", "here", "--json"
+        )
+        means.append(json.loads(said.out)["rows"][0]["mean_ticks"])
+    assert means[0] > means[1]
+
+
 REFUSED = {
     "nothing to run": (("run", "open.toml"), "queue: no job to run: all are external"),
     "no streams": (("load", "luma"), "luma plane: no [[streams]], wanted at least one"),
     "a table of nothing": (("load", "open.toml", "--out", "x.csv"), "got --out without --vary"),
     "two questions": (("load", "open.toml", "--vary", "load.seed=1,2", "--find", "p99 < 5"), "got --vary with --find"),
+    "a sweep without a load": (
+        ("sweep", "luma", "--load", "--vary", "device.workers=1,2"),
+        "luma plane: no [[streams]], wanted at least one",
+    ),
+    "a plot of loads": (
+        ("sweep", "open.toml", "--load", "--vary", "load.seed=1,2", "--plot", "x.png"),
+        "got --load with --plot, wanted one of them",
+    ),
     "no condition": (("load", "open.toml", "--find", "fast"), '--find: got "fast", wanted such as'),
     "no deadline": (
         ("load", "open.toml", "--loadgen", "server"),

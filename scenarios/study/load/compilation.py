@@ -73,12 +73,7 @@ def on_a65(job: AnyJob) -> bool:
 
 def compile_load(scenario: Scenario) -> LoadProgram:
     """The program. Raises ScenarioError for what no load can be, HeapExhausted and NotRepresentable as a run does."""
-    load = scenario.load
-    if load is None or not load.streams:
-        text = (
-            "no [[streams]], wanted at least one: a load needs frames, as in `[[streams]]` with `name` and `fps = 30`"
-        )
-        raise ScenarioError([Problem(Location(scenario.name), text, "missing_key")])
+    load = check_streams(scenario)
     scenario = prepared(scenario)
     _check_jobs(scenario)
     stations = _stations(scenario, load)
@@ -97,6 +92,16 @@ def compile_load(scenario: Scenario) -> LoadProgram:
         replications=load.replications,
         seed=load.seed,
     )
+
+
+def check_streams(scenario: Scenario) -> Load:
+    """The load of a scenario that has streams. Raises ScenarioError for one that has none."""
+    if scenario.load is None or not scenario.load.streams:
+        text = (
+            "no [[streams]], wanted at least one: a load needs frames, as in `[[streams]]` with `name` and `fps = 30`"
+        )
+        raise ScenarioError([Problem(Location(scenario.name), text, "missing_key")])
+    return scenario.load
 
 
 def _check_jobs(scenario: Scenario) -> None:

@@ -11,6 +11,7 @@ from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioErro
 from tessbed.scenarios.library import read_source
 from tessbed.scenarios.provenance.tick_basis import TickBasis, tick_basis
 from tessbed.scenarios.study.sweep.batches import BatchRunner
+from tessbed.scenarios.study.sweep.load_sweep import LOAD
 from tessbed.scenarios.study.sweep.point import Batch, Row, failed
 from tessbed.scenarios.study.sweep.resolver import ResolvedPoint, Resolver, SourceReader, check_configuration
 from tessbed.scenarios.study.sweep.space import Setting, Space, space_of
@@ -64,7 +65,9 @@ def plan_sweep(
         advice = f"wanted {MOST_POINTS:,} at most: --random N draws some, `tessbed search` looks for the best"
         raise ScenarioError([Problem(Location(option), f"got {number:,} points, {advice}")])
     points = tuple(space.points(count, seed))
-    check_configuration(name, settings, space if number == space.size else space_of(points), option, read)
+    check_configuration(
+        name, settings, space if number == space.size else space_of(points), option, read, of_load=engine == LOAD
+    )
     resolver = Resolver(name, tuple(settings), engine, read)
     resolved: dict[str, ResolvedPoint] = {}
     refused: dict[str, Row] = {}

@@ -12,6 +12,7 @@ from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.format.option_values import ENGINES
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.study.measurement import measure_scenario
+from tessbed.scenarios.study.sweep.load_sweep import LOAD, is_load_row, load_row
 from tessbed.sim.errors import HangError, HazardError
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.stats import STALLS, JobStats
@@ -59,8 +60,10 @@ def run_batch(batch: Batch) -> list[Result]:
 
 
 def run_point(scenario: Scenario, engine: str, device: DeviceSpec) -> Row:
-    """One row: makespans of the whole scenario, busy and stall ticks, and each job's device ticks."""
+    """One row: makespans of the whole scenario, busy and stall ticks, and each job's device ticks; or a load's row."""
     try:
+        if engine == LOAD:
+            return {**load_row(scenario), "engine": LOAD}
         measured = measure_scenario(attrs.evolve(scenario, device=device), engine, trace=False)
     except REFUSALS as error:
         return failed(str(error))
@@ -93,6 +96,8 @@ def is_row(row: Any) -> bool:
         return False
     if "error" in row:
         return set(row) == {"error"} and isinstance(row["error"], str) and bool(row["error"])
+    if row.get("engine") == LOAD:
+        return is_load_row(row)
     if set(row) - {"instead"} != {*COUNTS, "jobs", "engine"} or row["engine"] not in ENGINES:
         return False
     jobs = row["jobs"]

@@ -18,7 +18,9 @@ from tessbed.scenarios.format.overrides import apply, override_value
 from tessbed.scenarios.format.toml_source import Source
 from tessbed.scenarios.library import read_source
 from tessbed.scenarios.model import Scenario, to_values
+from tessbed.scenarios.study.load.compilation import check_streams
 from tessbed.scenarios.study.measurement import check_workers, studied
+from tessbed.scenarios.study.sweep.load_sweep import LOAD
 from tessbed.scenarios.study.sweep.space import Setting, Space, SweptParameter, settings_of
 from tessbed.sim.errors import SpecError
 from tessbed.sim.exact.engine import chosen_form
@@ -72,7 +74,7 @@ class Resolver:
 
     def resolve(self, point: Sequence[Setting]) -> ResolvedPoint:
         """Raises ScenarioError or SpecError for values that do not go together."""
-        others, changes = split(point)
+        others, changes = split(point) if self.engine != LOAD else (tuple(point), ())
         if others not in self._loaded:
             self._loaded[others] = self._load(others)
         loaded = self._loaded[others]
@@ -90,10 +92,11 @@ class Resolver:
     def _load(self, others: Sequence[Setting]) -> tuple[Scenario, str] | ScenarioError:
         try:
             self._base = self._base or Base(self.read(self.name), self.settings)
-            base = hashed(studied(self._base.with_settings(others)))
+            found = self._base.with_settings(others)
+            base = hashed(found if self.engine == LOAD else studied(found))
         except ScenarioError as error:
             return error
-        return base, scenario_digest(base)
+        return base, load_digest(base) if self.engine == LOAD else scenario_digest(base)
 
 
 def split(point: Sequence[Setting]) -> tuple[tuple[Setting, ...], tuple[Setting, ...]]:
@@ -155,6 +158,12 @@ def scenario_digest(scenario: Scenario) -> str:
     )
 
 
+def load_digest(scenario: Scenario) -> str:
+    """The same for its load, with the rows of traces, of which a scenario has the file's name alone."""
+    streams = scenario.load.streams if scenario.load else ()
+    return _digest([scenario_digest(scenario), [stream.arrivals.ticks for stream in streams]])
+
+
 def key_of(digest: str, device: DeviceSpec, engine: str) -> str:
     """The key of a point: version, engine, scenario, and every field of the resolved device."""
     return _digest([__version__, engine, digest, repr(device)])
@@ -165,7 +174,13 @@ def _digest(value: Any) -> str:
 
 
 def check_configuration(
-    name: str, settings: Sequence[str], space: Space, option: str, read: SourceReader = read_source
+    name: str,
+    settings: Sequence[str],
+    space: Space,
+    option: str,
+    read: SourceReader = read_source,
+    *,
+    of_load: bool = False,
 ) -> None:
     """Raise ScenarioError where a value of one axis is wrong whatever the others are: no value of it works.
 
@@ -174,8 +189,10 @@ def check_configuration(
     """
     base = Base(read(name), tuple(settings))
     scenario = base.with_settings([])
-    if all(axis.key.startswith(DEVICE) for axis in space.axes):
+    if not of_load and all(axis.key.startswith(DEVICE) for axis in space.axes):
         studied(scenario)
+    if of_load:
+        check_streams(scenario)
     for axis in space.axes:
         if error := _refusal_of_axis(base, scenario, axis):
             raise _said_of(option, axis.key, error)

@@ -1,4 +1,4 @@
-"""Load sweep: a load at every combination of varied keys, as rows: the worst latencies of all streams, frames missed.
+"""Load sweep: a load as a row of a sweep or a search: the worst latencies of all streams, frames dropped and missed.
 
 Whatever is random is drawn alike at every point, as long as streams and jobs keep their numbers. An error of a point is
 its row's `error`; the others go on.
@@ -21,6 +21,11 @@ from tessbed.scenarios.study.load.report import document
 from tessbed.scenarios.study.sweep.space import Setting, Space, plain, settings_of
 
 COLUMNS = ("mean", "p50", "p90", "p95", "p99", "max")
+LOAD = "load"
+"""What stands for the engine of a point whose load is run."""
+COUNTED = ("offered", "dropped", "failed", "missed")
+LATENCY_COLUMNS = tuple(f"{name}_ticks" for name in COLUMNS)
+LOAD_COLUMNS = ("stable", *COUNTED, *LATENCY_COLUMNS, "frames_per_second", "busiest", "utilisation")
 
 LoadRow = dict[str, Any]
 
@@ -37,33 +42,44 @@ def sweep_load(
         point = space.point(number)
         try:
             scenario = load(file, [*settings, *settings_of(point)], seed)
-            yield {**_said(point), **_row(scenario), "error": None}
+            yield {**_said(point), **load_row(scenario), "error": None}
             bases.setdefault(tick_basis(scenario))
         except (ScenarioError, HeapExhausted, NotRepresentable) as error:
-            yield {**_said(point), **dict.fromkeys(_names()), "error": str(error)}
+            yield {**_said(point), **dict.fromkeys(LOAD_COLUMNS), "error": str(error)}
 
 
 def _said(point: Sequence[Setting]) -> LoadRow:
     return {key: plain(value) for key, value in point}
 
 
-def _names() -> tuple[str, ...]:
-    latencies = tuple(f"{name}_ticks" for name in COLUMNS)
-    return ("stable", "offered", "dropped", "failed", "missed", *latencies, "busiest", "utilisation")
-
-
-def _row(scenario: Scenario) -> LoadRow:
+def load_row(scenario: Scenario) -> LoadRow:
+    """The results of a load. Raises ScenarioError, HeapExhausted, NotRepresentable."""
     reported = document(scenario, simulate_load(compile_load(scenario)), relief=False)
     streams = reported["streams"]
-    counts = {name: sum(stream[name] for stream in streams) for name in ("offered", "dropped", "failed", "missed")}
+    counts = {name: sum(stream[name] for stream in streams) for name in COUNTED}
+    rates = [stream["throughput_per_second"] for stream in streams]
     busiest = max(reported["servers"], key=lambda server: server["utilisation"])
     return {
         "stable": all(stream["stable"] for stream in streams),
         **counts,
         **{f"{name}_ticks": _worst([stream["latency_ticks"][name] for stream in streams]) for name in COLUMNS},
+        "frames_per_second": None if None in rates else round(sum(rates), 6),
         "busiest": busiest["name"],
         "utilisation": busiest["utilisation"],
     }
+
+
+def is_load_row(row: LoadRow) -> bool:
+    """True for what `load_row` may return, as a store has kept it."""
+    if set(row) != {*LOAD_COLUMNS, "engine"} or not isinstance(row["stable"], bool):
+        return False
+    counts = all(type(row[name]) is int and row[name] >= 0 for name in COUNTED)
+    measured = (*LATENCY_COLUMNS, "frames_per_second", "utilisation")
+    return counts and isinstance(row["busiest"], str) and all(_is_measure(row[name]) for name in measured)
+
+
+def _is_measure(value: Any) -> bool:
+    return value is None or (type(value) in (int, float) and 0 <= value < float("inf"))
 
 
 def _worst(ticks: Sequence[float | None]) -> float | None:

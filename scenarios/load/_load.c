@@ -48,8 +48,9 @@ typedef struct StreamRules {
         trace, traced, root;
 } StreamRules;
 typedef struct StageRules {
-    i64 station, kind, ticks, high, priority, kernel, load_ticks, needs, before, befores, root;
+    i64 station, kind, ticks, high, priority, kernel, load_ticks, tail_ticks, needs, before, befores, root;
 } StageRules;
+typedef struct StationRules { i64 servers, depth; } StationRules;
 
 typedef struct Effect { i64 good, over, free; } Effect;
 typedef struct Struck { i64 stream, frame, job; Effect loaded, unloaded; } Struck;
@@ -61,7 +62,7 @@ typedef struct StreamTally {
 } StreamTally;
 typedef struct StationTally { i64 started; i128 busy_area, served, queue_area, waited; } StationTally;
 
-typedef struct JobState { i64 ready, start, loaded, end; int32_t missing, critical; char bad, cancelled; } JobState;
+typedef struct JobState { i64 ready, begin, loaded, end; int32_t missing, critical; char bad, cancelled; } JobState;
 typedef struct Frame {
     i64 number, arrival, entered, left, named, next_free;
     int32_t stream;
@@ -86,8 +87,9 @@ typedef struct StreamState {
 typedef struct StationState {
     StationTally tally;
     Wait *queue;
-    i64 queued, capacity, waiting, busy, since, servers, idles;
-    int32_t *idle; /* a heap */
+    i64 queued, capacity, waiting, busy, since, depth, idles;
+    int32_t *idle; /* a heap: each server as often as it has room */
+    i64 *held, *next_begin, *last_end; /* by server: jobs on it, when it can begin another, when the last of them ends */
     char *loaded;  /* by server and kernel */
 } StationState;
 
@@ -450,11 +452,21 @@ static void start(Load *load, StationState *station, int32_t server, const Wait 
     }
     pass_station(station, load->now);
     station->waiting--;
-    station->busy++;
+    station->busy += !station->held[server]++;
     station->tally.started++;
     station->tally.waited += load->now - job->ready;
-    station->tally.served += occupied;
-    job->start = load->now;
+    job->begin = load->now;
+    if (station->depth > 1 && ticks) {
+        if (station->next_begin[server] > load->now) job->begin = station->next_begin[server];
+        ticks += job->begin - load->now;
+        occupied = ticks;
+        station->next_begin[server] = load->now + ticks - stage->tail_ticks;
+    }
+    i64 *last_end = &station->last_end[server], ends = load->now + occupied;
+    if (ends > *last_end) {
+        station->tally.served += ends - (*last_end > load->now ? *last_end : load->now);
+        *last_end = ends;
+    }
     if (occupied > ticks) {
         push_event(load, (Event){load->now + occupied, (int32_t)stage->station, FREE, server, frame->stream});
         if (load->failed) return;
@@ -504,9 +516,9 @@ static void walk_back(Load *load, StreamState *state, const Frame *frame) {
         const JobState *at = &frame->jobs[job];
         StageTally *tally = &load->paths[state->rules->first_stage + job];
         tally->frames++;
-        tally->wait += at->start - at->ready;
+        tally->wait += at->begin - at->ready;
         tally->load += at->loaded;
-        tally->served += at->end - at->start - at->loaded;
+        tally->served += at->end - at->begin - at->loaded;
     }
     state->tally.outside += frame->entered - frame->arrival;
 }
@@ -536,7 +548,7 @@ static void complete(Load *load, int32_t index) {
 
 static void free_server(Load *load, StationState *station, int32_t server) {
     pass_station(station, load->now);
-    station->busy--;
+    station->busy -= !--station->held[server];
     push_idle(station, server);
 }
 
@@ -720,7 +732,7 @@ static PyObject *results(const Load *load) {
     return NULL;
 }
 
-static int prepare(Load *load, const i64 *servers, const StreamRules *streams) {
+static int prepare(Load *load, const StationRules *stations, const StreamRules *streams) {
     const Settings *settings = load->settings;
     load->paths = calloc((size_t)settings->stages + 1, sizeof(StageTally));
     load->met = calloc((size_t)settings->struck + 1, sizeof *load->met);
@@ -737,11 +749,15 @@ static int prepare(Load *load, const i64 *servers, const StreamRules *streams) {
     }
     for (i64 number = 0; number < settings->stations; number++) {
         StationState *station = &load->stations[number];
-        station->servers = servers[number];
-        station->idle = calloc((size_t)servers[number], sizeof(int32_t));
-        station->loaded = calloc((size_t)(servers[number] * settings->kernels) + 1, 1);
-        if (!station->idle || !station->loaded) return -1;
-        for (i64 server = 0; server < servers[number]; server++) push_idle(station, (int32_t)server);
+        i64 servers = stations[number].servers, depth = stations[number].depth;
+        station->depth = depth;
+        station->idle = calloc((size_t)(servers * depth), sizeof(int32_t));
+        station->held = calloc((size_t)servers, sizeof(i64));
+        station->next_begin = calloc((size_t)servers, sizeof(i64));
+        station->last_end = calloc((size_t)servers, sizeof(i64));
+        station->loaded = calloc((size_t)(servers * settings->kernels) + 1, 1);
+        if (!station->idle || !station->held || !station->next_begin || !station->last_end || !station->loaded) return -1;
+        for (i64 place = 0; place < servers * depth; place++) push_idle(station, (int32_t)(place / depth));
     }
     return 0;
 }
@@ -755,6 +771,9 @@ static void release(Load *load) {
     for (i64 number = 0; load->stations && number < load->settings->stations; number++) {
         free(load->stations[number].queue);
         free(load->stations[number].idle);
+        free(load->stations[number].held);
+        free(load->stations[number].next_begin);
+        free(load->stations[number].last_end);
         free(load->stations[number].loaded);
     }
     for (i64 index = 0; index < load->frame_count; index++) free(load->frames[index].jobs);

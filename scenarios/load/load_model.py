@@ -93,12 +93,17 @@ class Servers:
 
 @attrs.frozen
 class DeviceGroup:
-    """Devices of a name, `count` of them; `changes` are the fields that differ from the scenario's device."""
+    """Devices of a name, `count` of them; `changes` are the fields that differ from the scenario's device.
+
+    The host keeps up to `depth` jobs on each.
+    """
 
     name: str
     count: int
     changes: Any
     spec: Any
+    depth: int = 1
+    place: Any = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -237,7 +242,7 @@ def load_values(load: Load) -> dict[str, Any]:
 
 def _device_values(group: DeviceGroup) -> dict[str, Any]:
     changes = {"device": group.changes} if group.changes else {}
-    return {"name": group.name, "count": group.count, **changes}
+    return {"name": group.name, "count": group.count, "depth": group.depth, **changes}
 
 
 def _stream_values(stream: Stream) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def count_load_in_c(program: LoadProgram, replication: int) -> LoadTally | None:
     shapes += [stage.ticks.cv for stream in streams for stage in stream.stages]
     figures, latencies, numbers = _load.count(
         array("q", settings),
-        array("q", [station.servers for station in program.stations]),
+        array("q", [number for station in program.stations for number in (station.servers, station.depth)]),
         array("q", rows),
         array("q", stages),
         array("q", edges),
@@ -116,7 +116,8 @@ def _stages(program: LoadProgram, replication: int) -> tuple[list[int], list[int
         for place, stage in enumerate(stream.stages):
             ticks = stage.ticks
             rows += [stage.station, DISTRIBUTIONS.index(ticks.kind), ticks.ticks, ticks.high, stage.priority]
-            rows += [stage.kernel, stage.load_ticks, len(stage.after), len(edges), len(stage.before)]
+            rows += [stage.kernel, stage.load_ticks, stage.tail_ticks]
+            rows += [len(stage.after), len(edges), len(stage.before)]
             rows.append(_signed(root(program.seed, replication, number, place + 1)))
             edges += stage.before
     return rows, edges

@@ -9,11 +9,15 @@ NO_LIMIT = 1 << 62
 
 @attrs.frozen
 class Station:
-    """`servers` equal servers with one queue. `kind` is device, a65 or external."""
+    """`servers` equal servers with one queue. `kind` is device, a65 or external.
+
+    A server holds up to `depth` jobs, and does one after the other in their order.
+    """
 
     name: str
     kind: str
     servers: int
+    depth: int = 1
 
 
 @attrs.frozen
@@ -21,7 +25,8 @@ class StageProgram:
     """One job of a frame: its station, its ticks, and the jobs of the frame around it, by their numbers.
 
     `kernel` is the kernel that a server loads at its first job of that kind, in `load_ticks`; -1 for none. `parts` are
-    those of the constant ticks, by name.
+    those of the constant ticks, by name. The last `tail_ticks` of them need the server no more, which does the next job
+    that it holds.
     """
 
     name: str
@@ -32,6 +37,7 @@ class StageProgram:
     priority: int = 0
     kernel: int = -1
     load_ticks: int = 0
+    tail_ticks: int = 0
     parts: tuple[tuple[str, int], ...] = ()
 
     @property

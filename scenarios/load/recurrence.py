@@ -13,6 +13,10 @@ What happens, in this order, at each tick at which anything does:
 4. Where the pass changed anything, again from 1: a job may take no tick at all. Else, of each stream that may drop, the
    frames beyond `queue` go, the newest or the oldest; if any did, again from 3.
 
+Where the host keeps several jobs on a device, the lowest device that has room gets the next one, as the runtime gives
+them. The device does them in order and begins the next as soon as the record of one is written, while the host still
+has to learn of that (`tail_ticks`).
+
 A frame *waits* until the first of its jobs starts. The order of a queue: the smallest of (starts of the station when
 the job became ready, less PATIENCE for each step of priority; the tick at which it became ready; stream; frame; job),
 as the runtime orders its queues. Nothing depends on the order in which events of one tick are taken from the heap.
@@ -32,7 +36,7 @@ import attrs
 
 from tessbed.runtime.scheduling.queues import PATIENCE
 from tessbed.scenarios.load.draws import ARRIVAL, root, ticks_of
-from tessbed.scenarios.load.program import FaultEffect, LoadProgram, StreamProgram, StruckJob
+from tessbed.scenarios.load.program import FaultEffect, LoadProgram, Station, StreamProgram, StruckJob
 from tessbed.scenarios.load.tally import LoadTally, StageTally, StationTally, StreamTally
 
 END, COME, OVER, FREE = range(4)
@@ -61,6 +65,7 @@ class FrameState:
     missing: list[int] = attrs.field(factory=list)
     ready: list[int] = attrs.field(factory=list)
     start: list[int] = attrs.field(factory=list)
+    begin: list[int] = attrs.field(factory=list)
     loaded: list[int] = attrs.field(factory=list)
     end: list[int] = attrs.field(factory=list)
     critical: list[int] = attrs.field(factory=list)
@@ -70,10 +75,17 @@ class FrameState:
 
 @attrs.define(eq=False)
 class StationState:
-    """A station: its idle servers, its queue, the kernels that each server has, and since when its numbers stand."""
+    """A station: servers with room, its queue, the kernels that each server has, and since when its numbers stand.
+
+    By server: how many jobs it holds, when it can begin another, and when the last that it holds ends.
+    """
 
     idle: list[int]
+    depth: int
     tally: StationTally
+    held: list[int]
+    next_begin: list[int]
+    last_end: list[int]
     queue: list[tuple[Order, FrameState]] = attrs.field(factory=list)
     waiting: int = 0
     busy: int = 0
@@ -130,7 +142,7 @@ class LoadReplication:
 
     def __attrs_post_init__(self) -> None:
         self.streams = [_stream(stream) for stream in self.program.streams]
-        self.stations = [StationState(list(range(s.servers)), StationTally()) for s in self.program.stations]
+        self.stations = [_station(station) for station in self.program.stations]
         planned = self.program.struck
         self.struck = {(each.stream, each.frame, each.job): (place, each) for place, each in enumerate(planned)}
         self.met = [0] * len(planned)
@@ -161,16 +173,17 @@ class LoadReplication:
                 self._come(stream)
                 continue
             if kind in (END, FREE):
-                self._free(self.stations[stream if kind == FREE else self._station(stream, job)], server)
+                self._free(self.stations[stream if kind == FREE else self._station_of(stream, job)], server)
             if kind in (END, OVER):
                 self._end(self.frames[stream, frame], job, server)
 
-    def _station(self, stream: int, job: int) -> int:
+    def _station_of(self, stream: int, job: int) -> int:
         return self.streams[stream].program.stages[job].station
 
     def _free(self, station: StationState, server: int) -> None:
         station.pass_time(self.now)
-        station.busy -= 1
+        station.held[server] -= 1
+        station.busy -= not station.held[server]
         heappush(station.idle, server)
 
     # Arrivals
@@ -251,7 +264,7 @@ class LoadReplication:
         state.flying += 1
         frame.entered, frame.left = self.now, len(stages)
         frame.missing = [len(stage.after) for stage in stages]
-        frame.ready, frame.start, frame.loaded, frame.end = ([0] * len(stages) for _ in range(4))
+        frame.ready, frame.start, frame.begin, frame.loaded, frame.end = ([0] * len(stages) for _ in range(5))
         frame.critical, frame.cancelled = [-1] * len(stages), [False] * len(stages)
         self.frames[frame.stream, frame.number] = frame
         for job in state.roots:
@@ -291,13 +304,20 @@ class LoadReplication:
         occupied = self._strike(station, server, frame, job, loads) if self.struck else 0
         station.pass_time(self.now)
         station.waiting -= 1
-        station.busy += 1
+        station.busy += not station.held[server]
+        station.held[server] += 1
         station.tally.started += 1
         station.tally.waited_ticks += self.now - frame.ready[job]
-        frame.start[job] = self.now
+        frame.start[job] = frame.begin[job] = self.now
         if job in frame.effects:
             ticks = frame.effects[job].over_ticks
-        station.tally.served_ticks += occupied or ticks
+        if station.depth > 1 and ticks:
+            frame.begin[job] = max(self.now, station.next_begin[server])
+            ticks += frame.begin[job] - self.now
+            station.next_begin[server] = self.now + ticks - stage.tail_ticks
+        end = self.now + (occupied or ticks)
+        station.tally.served_ticks += max(0, end - max(self.now, station.last_end[server]))
+        station.last_end[server] = max(end, station.last_end[server])
         kind = OVER if occupied else END
         heappush(self.heap, (self.now + ticks, kind, frame.stream, frame.number, job, server))
 
@@ -310,7 +330,7 @@ class LoadReplication:
         effect = frame.effects[job] = struck.unloaded if loads else struck.loaded
         if effect.free_ticks <= effect.over_ticks:
             return 0
-        number = self._station(frame.stream, job)
+        number = self._station_of(frame.stream, job)
         heappush(self.heap, (self.now + effect.free_ticks, FREE, number, 0, 0, server))
         if self.times is not None:
             self.resets.append((number, server, self.now + effect.over_ticks, self.now + effect.free_ticks))
@@ -400,9 +420,9 @@ class LoadReplication:
         while job >= 0:
             tally = state.tally.stages[job]
             tally.frames += 1
-            tally.wait_ticks += frame.start[job] - frame.ready[job]
+            tally.wait_ticks += frame.begin[job] - frame.ready[job]
             tally.load_ticks += frame.loaded[job]
-            tally.served_ticks += frame.end[job] - frame.start[job] - frame.loaded[job]
+            tally.served_ticks += frame.end[job] - frame.begin[job] - frame.loaded[job]
             job = frame.critical[job]
         state.tally.outside_ticks += frame.entered - frame.arrival
 
@@ -432,6 +452,12 @@ class LoadReplication:
                 station.waiting -= 1
                 station.tally.waited_ticks += self.now - frame.ready[job]
         self._leave(state, frame)
+
+
+def _station(station: Station) -> StationState:
+    idle = [server for server in range(station.servers) for _ in range(station.depth)]
+    held, next_begin, last_end = ([0] * station.servers for _ in range(3))
+    return StationState(idle, station.depth, StationTally(), held, next_begin, last_end)
 
 
 def _stream(program: StreamProgram) -> StreamState:

@@ -81,12 +81,17 @@ def arrival_rate(stream: StreamProgram) -> float:
 
 
 def offered_load(program: LoadProgram, station: int) -> float:
-    """The work that comes to a station a tick, over its servers; above 1 its queue grows for ever."""
-    work = 0.0
+    """The work that comes to a station a tick, over its servers; above 1 its queue grows for ever.
+
+    Where servers hold several jobs, a job keeps one for its ticks without the tail, and a place there for all of them.
+    """
+    there = program.stations[station]
+    server = place = 0.0
     for stream in program.streams:
-        per_frame = sum(stage.ticks.mean for stage in stream.stages if stage.station == station)
-        work += arrival_rate(stream) * per_frame
-    return work / program.stations[station].servers
+        stages = [stage for stage in stream.stages if stage.station == station]
+        server += arrival_rate(stream) * sum(stage.ticks.mean - stage.tail_ticks for stage in stages)
+        place += arrival_rate(stream) * sum(stage.ticks.mean for stage in stages)
+    return max(server, place / there.depth) / there.servers
 
 
 def is_stable(run: LoadRun, number: int) -> bool:

@@ -87,7 +87,7 @@ def test_a_disagreement_ends_with_1(tessbed, monkeypatch) -> None:
 FAULT = """\
 [[faults]]
 stream = "camera"
-frame = 7
+frame = 17
 job = "image"
 kind = "lost"
 """
@@ -99,14 +99,14 @@ def test_faults_are_reported_with_their_cost(tessbed, tmp_path) -> None:
     (tmp_path / "fault.toml").write_text(timed + FAULT)
     said = tessbed("load", "fault.toml", "--engine", "verify")
     assert said.code == 0
-    assert "fault: lost in frame 7 of camera, job image: it fails after 700,000 ticks" in said.out
-    assert "       camera: 1 failed, 1 more delayed by " in said.out
+    assert "fault: lost in frame 17 of camera, job image: it fails after 700,000 ticks" in said.out
+    assert "       camera: 1 failed, 2 more delayed by 226,726 on average, 400,000 at most" in said.out
     assert "at the same ticks, 1 fault among them" in said.out
-    assert "    fault   lost in frame 7, job image" in tessbed("show", "fault.toml").out
+    assert "    fault   lost in frame 17, job image" in tessbed("show", "fault.toml").out
     at_once = ("--set", "streams.0.arrivals={ at_once = 60 }", "--set", "streams.0.in_flight=1")
     said = tessbed("load", "fault.toml", *at_once)
     assert said.code == 1
-    assert "fault: lost in frame 7 of camera, job image: struck nothing: its job never started" in said.out
+    assert "fault: lost in frame 17 of camera, job image: struck nothing: its job never started" in said.out
 
 
 def test_a_row_for_each_value(tessbed, tmp_path) -> None:

@@ -153,6 +153,12 @@ SECTIONS = (
         table=(
             Key("name", "name of the devices", TEXT, required=True),
             Key("count", "so many of them, with one queue", integer_kind(1, 64), default=1),
+            Key(
+                "depth",
+                "jobs that the host keeps on each, at most; it does them in order",
+                integer_kind(1, 64),
+                default=1,
+            ),
             Key("device", "fields that differ from those of `device`", DEVICE),
         ),
         many=True,

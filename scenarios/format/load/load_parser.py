@@ -183,8 +183,9 @@ def _devices(reader: Reader, listed: Sequence[Values], device: DeviceSpec) -> tu
             for path, text in error.problems:
                 reader.report_error(("devices", index, "device", *path), text)
             continue
-        if isinstance(group.get("name"), str) and "count" in group:
-            found.append(DeviceGroup(group["name"], group["count"], changes, spec))
+        if isinstance(group.get("name"), str) and "count" in group and "depth" in group:
+            place = reader.source.place(("devices", index, "depth"))
+            found.append(DeviceGroup(group["name"], group["count"], changes, spec, group["depth"], place))
     return tuple(found)
 
 

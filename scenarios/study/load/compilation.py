@@ -129,7 +129,7 @@ def _stations(scenario: Scenario, load: Load) -> tuple[Station, ...]:
     running = [ours[stage.index] for stage in used if stage.index in ours]
     found = []
     if any(not on_a65(job) for job in running):
-        found += [Station(group.name, "device", group.count) for group in device_groups(scenario)]
+        found += [Station(group.name, "device", group.count, group.depth) for group in device_groups(scenario)]
     if any(on_a65(job) for job in running):
         found.append(Station(A65_SERVER, "a65", load.cores))
     counts = {server.name: server.count for server in load.servers}
@@ -215,7 +215,7 @@ def _stage(
         return StageProgram(stage.name, numbers[A65_SERVER], Distribution("constant", ticks), priority=priority)
     group = group_of(device_groups(scenario), stage, stream)
     found = classes.of(job, group.spec)
-    _check_timeout(stage, job, found)
+    _check_timeout(stage, job, found, group)
     return StageProgram(
         name=stage.name,
         station=numbers[group.name],
@@ -223,13 +223,18 @@ def _stage(
         priority=priority,
         kernel=kernels.get(job.index, -1),
         load_ticks=found.load_ticks,
+        tail_ticks=dict(found.parts).get("completion", 0) if group.depth > 1 else 0,
         parts=found.parts,
     )
 
 
-def _check_timeout(stage: Stage, job: AnyJob, found: JobClass) -> None:
-    """Raise ScenarioError for a timeout within which no run of the job ends."""
+def _check_timeout(stage: Stage, job: AnyJob, found: JobClass, group: DeviceGroup) -> None:
+    """Raise ScenarioError for a timeout within which no run of the job ends, or of a job that others are beside."""
     needed = found.ticks + found.load_ticks
+    if job.timeout_ticks is not None and group.depth > 1:
+        text = f"got {group.depth} with timeout_ticks at jobs[{stage.index}], wanted one of them: what a reset does to"
+        place = group.place or Location(group.name)
+        raise ScenarioError([Problem(place, f"devices {group.name}: depth: {text} the jobs beside it is no load's")])
     if job.timeout_ticks is not None and job.timeout_ticks < needed:
         text = f"got {job.timeout_ticks}, wanted at least {needed}: so long takes the job with nothing wrong"
         raise ScenarioError([Problem(stage.place, f"jobs[{stage.index}].timeout_ticks: {text}")])
@@ -247,7 +252,11 @@ def _struck(scenario: Scenario, load: Load, streams: Sequence[StreamProgram]) ->
     for (number, frame, place), faults in sorted(together.items()):
         stage = load.stage(faults[0].job)
         job = next(job for job in scenario.jobs if job.index == stage.index)
-        spec = group_of(device_groups(scenario), stage, load.streams[number]).spec
+        group = group_of(device_groups(scenario), stage, load.streams[number])
+        spec = group.spec
+        if group.depth > 1:
+            text = f"got {faults[0].fault.kind} on {group.name} of depth {group.depth}, wanted depth = 1 there: what a"
+            raise fault_refusal(faults[0], f"{text} fault does to the jobs beside it is for the event engine")
         if job.empty:
             text = f"got {faults[0].fault.kind} on an empty tensor, wanted no such fault: nothing is submitted"
             raise fault_refusal(faults[0], text)

@@ -107,8 +107,9 @@ class EventRun:
             faults: list[list[tuple[Fault, ...]]] = [[] for _ in range(station.servers)]
             if station.kind == "device":
                 devices = [self._device(specs[station.name], planned) for planned in faults]
-                runtime = Runtime(devices, name=station.name)
-            self.queues.append(HostQueue(number, list(range(station.servers)), runtime, faults))
+                runtime = Runtime(devices, name=station.name, depth=station.depth)
+            servers = [server for server in range(station.servers) for _ in range(station.depth)]
+            self.queues.append(HostQueue(number, servers, runtime, faults))
 
     def _device(self, spec: DeviceSpec, planned: Sequence[tuple[Fault, ...]]) -> Device:
         """A device with a firmware image of its own: which kernels are loaded is the image's to know."""
@@ -328,7 +329,8 @@ class EventRun:
             return
         judge(ended)
         wanted = dict(stage.parts)
-        got = {name: ticks for name, ticks in ended.result().parts.items() if ticks and name != "load"}
+        left_out = ("load", "queue") if self.program.stations[stage.station].depth > 1 else ("load",)
+        got = {name: ticks for name, ticks in ended.result().parts.items() if ticks and name not in left_out}
         if got != wanted and not struck:
             self.wrong.append(f"job {stage.name} of frame {frame.number}: parts {got}, the exact engine has {wanted}")
 

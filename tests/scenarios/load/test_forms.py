@@ -60,7 +60,11 @@ def random_arrivals(draw: random.Random) -> Arrivals:
 def random_program(seed: int) -> LoadProgram:
     """Streams of jobs in a random order of needs, on shared stations with kernels and priorities."""
     draw = random.Random(seed)
-    stations = tuple(Station(f"s{number}", "external", draw.randint(1, 3)) for number in range(draw.randint(1, 3)))
+    deep = draw.random() < 0.4
+    stations = tuple(
+        Station(f"s{number}", "external", draw.randint(1, 3), draw.choice([1, 2, 3]) if deep else 1)
+        for number in range(draw.randint(1, 3))
+    )
     streams = []
     for number in range(draw.randint(1, 3)):
         count = draw.randint(1, 5)
@@ -75,6 +79,7 @@ def random_program(seed: int) -> LoadProgram:
                 draw.choice([0, 0, 1, -3]),
                 draw.choice([-1, 0, 1]),
                 draw.choice([0, 4]),
+                draw.choice([0, 2, 6]) if deep else 0,
             )
             for job in range(count)
         )
@@ -92,7 +97,7 @@ def random_program(seed: int) -> LoadProgram:
             )
         )
     horizon = draw.choice([NO_LIMIT, 150])
-    struck = random_faults(draw, streams) if draw.random() < 0.5 else ()
+    struck = random_faults(draw, streams) if draw.random() < 0.5 and not deep else ()
     numbered = draw.random() < 0.5
     return LoadProgram(stations, tuple(streams), struck, numbered, 2, horizon, draw.choice([0, 9]), 1, seed)
 

@@ -2,6 +2,7 @@
 
 from math import factorial
 
+import attrs
 import numpy as np
 import pytest
 
@@ -28,6 +29,26 @@ def test_one_server_with_constant_times_is_known_to_the_tick(period: int, servic
     expected = [service + number * max(0, service - period) for number in range(100)]
     assert list(run.tallies[0].streams[0].latencies) == expected
     assert is_stable(run, 0) == (service <= period)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_device_that_holds_several_jobs_begins_the_next_while_the_host_learns_of_the_last(depth: int) -> None:
+    """Of jobs of 100 ticks whose last 30 need no device, one is begun every 70 ticks, or every 100 at a depth of 1."""
+    program = tandem(Arrivals("at_once", count=20), [constant(100)], 20)
+    stage = attrs.evolve(program.streams[0].stages[0], tail_ticks=30 if depth > 1 else 0)
+    station = attrs.evolve(program.stations[0], depth=depth)
+    stream = attrs.evolve(program.streams[0], stages=(stage,))
+    run = simulate_load(attrs.evolve(program, stations=(station,), streams=(stream,)))
+    expected, free, ends = [], 0, [0] * depth
+    for number in range(20):
+        submitted = ends[number % depth]  # the place of the job that was submitted `depth` jobs before
+        begun = max(submitted, free)
+        free = begun + (100 if depth == 1 else 70)
+        ends[number % depth] = begun + 100
+        expected.append(begun + 100)
+    assert sorted(run.latencies(0)) == expected
+    assert expected[-1] == (2000 if depth == 1 else 19 * 70 + 100)
+    assert run.utilisation(0) == 1.0
 
 
 @pytest.mark.parametrize("servers", [(1, 1, 1), (2, 1, 3), (1, 4, 2)], ids=str)

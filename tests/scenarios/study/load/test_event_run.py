@@ -61,10 +61,10 @@ def random_load(seed: int) -> str:
     """A scenario file: jobs in a random order of needs, streams with random arrivals and rules."""
     draw = random.Random(seed)
     count, devices = draw.randint(1, 4), draw.randint(1, 2)
-    named = draw.random() < 0.3
+    named, depth = draw.random() < 0.3, draw.choice([1, 1, 2, 3])
     text = f'name = "load {seed}"\n[host]\ncores = {draw.randint(1, 2)}\n'
-    if named or devices > 1:
-        text += f'[[devices]]\nname = "left"\ncount = {devices}\n'
+    if named or devices > 1 or depth > 1:
+        text += f'[[devices]]\nname = "left"\ncount = {devices}\ndepth = {depth}\n'
     if named:
         text += '[[devices]]\nname = "right"\ndevice = { workers = 2 }\n'
     packed: list[int] = []
@@ -80,7 +80,7 @@ def random_load(seed: int) -> str:
             op = "detess" if handed or draw.random() < 0.3 else "tess"
             backend = draw.choice(["a65", "ev74", "ev74"])
             text += OURS.format(job, op, backend, source)
-            if backend == "ev74" and not (len(handed) == 0 and op == "tess" and draw.random() < 0.3):
+            if backend == "ev74" and depth == 1 and (handed or op == "detess" or draw.random() < 0.7):
                 text += f"timeout_ticks = {draw.choice([10_000_000, 12_000_000])}\n"
                 on_device.append(job)
             packed += [job] if op == "tess" else []

@@ -159,6 +159,18 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "f:22:8: faults[0].kind: wanted one that strikes: the fault stall struck nothing: worker 1 made 4 transfers, "
         "this is number 900 from 0",
     ),
+    "a device that holds several jobs": (
+        "timeout_ticks = 1_000_000\n",
+        '[[devices]]\nname = "left"\ndepth = 2\n' + FAULT.format("lost"),
+        "f:24:8: faults[0].kind: got lost on left of depth 2, wanted depth = 1 there: what a fault does to the jobs "
+        "beside it is for the event engine",
+    ),
+    "a timeout on such a device": (
+        "",
+        '[[devices]]\nname = "left"\ndepth = 2\n',
+        "f:20:9: devices left: depth: got 2 with timeout_ticks at jobs[0], wanted one of them: what a reset does to "
+        "the jobs beside it is no load's",
+    ),
     "another stream": (
         "",
         FAULT.format("lost").replace("camera", "kamera"),

@@ -4,7 +4,7 @@ An error in one key does not hide those in others: what was reported already is 
 rest goes before admission all the same.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -253,9 +253,19 @@ def _one_layout(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
     layouts = [name for name in ("tiled", "cblocked") if name not in values or values[name] is not None]
     if not layouts:
         here = reader.source.place(path)
-        reader.report_error((*path, "tiled"), f"missing, wanted tiled, or cblocked on {BLOCKED}", here)
+        example = _tiled_example(values.get("shape") or ())
+        text = f"missing, wanted tiled, such as {example}, or cblocked on {BLOCKED}"
+        reader.report_error((*path, "tiled"), text, here)
     elif len(layouts) == 2:
         _error_at_key(reader, (*path, "cblocked"), "got tiled and cblocked, wanted one of them")
+
+
+def _tiled_example(shape: Sequence[int]) -> str:
+    """Tiles that a tensor of this shape can have: its last three axes as height, width and channels."""
+    axes = [axis if axis >= 0 else -1 for axis in range(len(shape) - 3, len(shape))] if shape else [0, 1, 2]
+    extents = [shape[axis] if shape and axis >= 0 else 1 for axis in axes] if shape else [16, 16, 16]
+    tile = [min(max(1, extent), most) for extent, most in zip(extents, (16, 16, 256), strict=True)]
+    return f"{{ axes = {[-1, *axes]}, tile = {[1, *tile]} }}"
 
 
 def _fitting_the_op(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:

@@ -204,7 +204,8 @@ def _parameter_key(parameter: Parameter) -> Key:
     return Key(parameter.name, f"{parameter.meaning}; {parameter.fits}", kind)
 
 
-DHWC = listed("four integers [d, h, w, c]", INTEGER, 4)
+AXES = listed("four integers [d, h, w, c], such as [-1, 0, 1, 2]", INTEGER, 4)
+TILE = listed("four integers [d, h, w, c], such as [1, 16, 16, 3]", INTEGER, 4)
 HWC = listed("three integers [h, w, c]", INTEGER, 3)
 PER_AXIS = listed("a list of integers, one for each axis", INTEGER)
 
@@ -212,10 +213,10 @@ TILED = (
     Key(
         "axes",
         "logical axis of d, h, w, c; -1 where one is omitted",
-        DHWC,
+        AXES,
         required=True,
     ),
-    Key("tile", "elements of a full tile along d, h, w, c", DHWC, required=True),
+    Key("tile", "elements of a full tile along d, h, w, c", TILE, required=True),
     Key(
         "channels",
         "channels that a pixel stores: its own, or rounded up to 16 in every tile",

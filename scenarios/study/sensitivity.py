@@ -99,21 +99,25 @@ def document(measured: Measurement, rows: list[Row]) -> dict[str, Any]:
     }
 
 
-def lines(reported: dict[str, Any]) -> Iterator[str]:
-    """The table for a person: percent of the makespan, and the parameters that change nothing in one line."""
+def lines(reported: dict[str, Any], top: int | None = None) -> Iterator[str]:
+    """The table for a person: percent of the makespan, and the parameters that change nothing in one line.
+
+    Beyond `top` parameters the rest of those that change something are a number, and so are those that change nothing.
+    """
     base = reported["device_ticks"]
     yield f"{reported['name']}: {base:,} device ticks; each cell is a whole exact run, as a change of the makespan"
     yield from basis_lines(reported)
     yield ""
     moving = [row for row in reported["rows"] if any(cell["ticks"] != base for cell in row["cells"].values())]
     table = [
-        (row["path"], f"{row['value']:,}", *(_cell(row["cells"].get(step), base) for step in STEPS)) for row in moving
+        (row["path"], f"{row['value']:,}", *(_cell(row["cells"].get(step), base) for step in STEPS))
+        for row in moving[:top]
     ]
     yield from aligned(("parameter", "value", *STEPS), table, numbers=range(1, 2 + len(STEPS)))
     yield ""
     strange = [
         f"{row['path']} = {cell['value']:,}: {cell['ticks'] - base:+,} ticks"
-        for row in moving
+        for row in moving[:top]
         for cell in {c["value"]: c for c in row["cells"].values()}.values()
         if cell["anomaly"]
     ]
@@ -121,7 +125,9 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
         yield "! an anomaly: a better resource and a slower run, or a worse one and a faster run"
         yield from (f"  {line}" for line in strange)
     still = [row["path"] for row in reported["rows"] if row not in moving]
-    if still:
+    if top is not None:
+        yield f"{len(moving[top:])} more parameters change it, {len(still)} do not"
+    elif still:
         yield f"no effect on the makespan: {', '.join(still)}"
 
 

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import click
+
 from tessbed.commands.options import json_option, new_command, print_result, quiet_option, scenario_arguments
 from tessbed.commands.study import engine_option, measured, plot_option, print_provenance
+from tessbed.commands.types import Number
 
 HELP = """Re-run the EV74 jobs of SCENARIO with each parameter of the device one step down and up, halved, doubled and
 infinitely good (unlimited, or free). Ranked by what a better value saves; anomalies are flagged."""
@@ -11,6 +14,7 @@ infinitely good (unlimited, or free). Ranked by what a better value saves; anoma
 
 @new_command("whatif", HELP)
 @scenario_arguments
+@click.option("--top", type=Number(1), help="Number of parameters to show; all without it.")
 @engine_option
 @plot_option
 @json_option
@@ -19,6 +23,7 @@ def command(
     file: str,
     settings: tuple[str, ...],
     seed: int | None,
+    top: int | None,
     engine: str,
     plot: Path | None,
     as_json: bool,
@@ -39,4 +44,4 @@ def command(
         from tessbed.scenarios.study.plots.studies import plot_sensitivity
 
         save(plot_sensitivity(reported, DeviceCaption.of(scenario)), plot)
-    print_result(reported, lambda: sensitivity.lines(reported), as_json=as_json)
+    print_result(reported, lambda: sensitivity.lines(reported, top), as_json=as_json)

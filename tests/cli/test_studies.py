@@ -44,6 +44,18 @@ def _apart(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, check=True)
 
 
+def test_whatif_shows_as_many_parameters_as_asked() -> None:
+    """The first rows of the whole table, and how many more change something or nothing; the document has all."""
+    whole, short, document = (
+        _apart("whatif", "luma", *more).stdout for more in ((), ("--top", 2), ("--top", 2, "--json"))
+    )
+    table, rows = whole.split("\n\n")[1].splitlines(), json.loads(document)["rows"]
+    moving = len(table) - 1
+    assert [line.split() for line in short.splitlines()[2:5]] == [line.split() for line in table[:3]]
+    assert short.splitlines()[-1] == f"{moving - 2} more parameters change it, {len(rows) - moving} do not"
+    assert whole.splitlines()[0] == short.splitlines()[0]
+
+
 # command: (its arguments, words that its picture must show)
 PLOTS = {
     "explain": (

@@ -88,7 +88,8 @@ ERRORS = [  # what to replace in SMALL, by what, and the one line that it gives
     (
         "tile = [1, 2, 2, 16]",
         "tile = [1, 2, 16]",
-        "f:7:40: jobs[0].tiled.tile: got a list of 3: [1, 2, 16], wanted four integers [d, h, w, c]",
+        "f:7:40: jobs[0].tiled.tile: got a list of 3: [1, 2, 16], wanted four integers [d, h, w, c],"
+        " such as [1, 16, 16, 3]",
     ),
     (
         "tile = [1, 2, 2, 16]",
@@ -171,7 +172,8 @@ ERRORS = [  # what to replace in SMALL, by what, and the one line that it gives
     (
         "cblocked = { tile = [2, 2, 4] }\n",
         "",
-        "f:10:3: jobs[1].tiled: missing, wanted tiled, or cblocked on detesscast or detessdequant",
+        "f:10:3: jobs[1].tiled: missing, wanted tiled, such as { axes = [-1, 0, 1, 2], tile = [1, 3, 5, 4] }, "
+        "or cblocked on detesscast or detessdequant",
     ),
     (
         "cblocked = { tile = [2, 2, 4] }",
@@ -276,6 +278,21 @@ def test_all_at_once() -> None:
         "jobs[1].linear.strides_bytes[1]",
         "jobs[1].input.pattern",
     ]
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [None, [1], [7], [2, 17], [9, 0, 5], [1, 1, 1], [720, 1280, 3], [2, 3, 4, 5], [3, 1, 2, 1, 400, 6]],
+    ids=str,
+)
+def test_the_tiles_that_are_proposed_will_do(shape: list[int] | None) -> None:
+    """Where no layout is given, the one in the message is admitted for the job's shape."""
+    key = f"shape = {shape}\n" if shape else ""
+    job = f'name = "x"\n[[jobs]]\nname = "x"\nop = "tess"\ndtype = "bf16"\n{key}input = {{ pattern = "ramp" }}\n'
+    line = problems_of(job)[-1]
+    proposed = line.partition("such as ")[2].partition(", or cblocked")[0]
+    shaped = "" if shape else "shape = [40, 50, 60]\n"
+    assert problems_of(f"{job}{shaped}tiled = {proposed}\n") == []
 
 
 def test_no_jobs() -> None:

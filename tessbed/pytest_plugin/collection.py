@@ -76,9 +76,10 @@ class ScenarioCollection:
                 terminalreporter.write_line(line)
 
     def _matching(self, pattern: str) -> list[Path]:
-        root = self.config.rootpath
+        """The files of a pattern; the file that has the setting is none of them, though `*.toml` may match it."""
+        root, settings = self.config.rootpath, self.config.inipath
         found = [Path(name).resolve() for name in glob.glob(os.path.join(root, pattern), recursive=True)]
-        files = sorted(path for path in found if path.is_file())
+        files = sorted(path for path in found if path.is_file() and not (settings and path == settings.resolve()))
         if not files:
             raise pytest.UsageError(
                 f"{SETTING}: got {pattern!r}, which matches no file in {root}; wanted scenario files"

@@ -3,6 +3,9 @@
 A `python` block runs, all of a page in one namespace; a `text` block right behind it holds what it prints. A `console`
 block has commands behind `$ `, each followed by what it prints. A `toml` or `python` block that begins with `# file:
 NAME` is that file. The examples of a page share one folder, with `examples/` in it.
+
+All guides and explanations are such pages, and those that are listed here. What the clock of this machine says is
+written as one time: the seconds behind pytest's counts.
 """
 
 import contextlib
@@ -21,6 +24,7 @@ PAGES = tuple(
     ROOT / name
     for name in (
         "README.md",
+        "docs/tutorial.md",
         "docs/tour.md",
         "docs/python.md",
         "docs/runtime.md",
@@ -38,8 +42,10 @@ PAGES = tuple(
         "docs/kernel-reduce.md",
         "docs/kernel-race.md",
     )
-)
+) + tuple(sorted((ROOT / "docs").glob("guides/*.md")) + sorted((ROOT / "docs").glob("explanation/*.md")))
 BLOCK = re.compile(r"^```(python|console|text|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+SECONDS = re.compile(r"(?<=passed in |failed in )\d+\.\d\ds\b(?: \(.*\))?")
 
 # Commands that set something up first: here they are equivalent to what remains when all is set up.
 EQUIVALENT = {"make demo": "tessbed run yolov8n-heads-bf16"}
@@ -89,11 +95,13 @@ class Page:
 def _answered(command: str) -> str:
     """The command behind its prompt, and what it prints, on both streams."""
     python = shlex.quote(sys.executable)
-    shell = f'tessbed() {{ {python} -m tessbed "$@"; }}; {EQUIVALENT.get(command, command)}'
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
+    functions = "".join(f'{name}() {{ {python} -m {name} "$@"; }}; ' for name in ("tessbed", "pytest"))
+    outer = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment = outer | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
     done = subprocess.run(
-        ["/bin/sh", "-c", shell], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, check=False,
+        ["/bin/sh", "-c", functions + EQUIVALENT.get(command, command)], env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
-    lines = [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
+    printed = SECONDS.sub("1.00s", done.stdout.strip("\n"))
+    lines = [line.rstrip() for line in printed.splitlines()]
     return "\n".join([f"$ {command}", *lines, ""])

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from tessbed.commands.group import COMMANDS
+from tests.docs.drawings import DRAWINGS
 from tests.docs.quoted import EQUIVALENT, PAGES, ROOT, refreshed
 
 LINK = re.compile(r"\]\(([^)#\s]+)?(?:#([^)\s]+))?\)")
@@ -17,6 +18,12 @@ MARKDOWN = sorted(path for path in ROOT.glob("docs/**/*.md")) + sorted(ROOT.glob
 def test_quoted_output_is_what_the_examples_print(path):
     """A page is its own fresh output; `make docs` writes it again."""
     assert refreshed(path) == path.read_text()
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_is_made_of_what_the_product_does(name):
+    """Each drawing is what its script makes of the layouts, plans and ticks of today; `make docs` writes it again."""
+    assert DRAWINGS[name]() == (ROOT / name).read_text()
 
 
 @pytest.mark.parametrize("command", EQUIVALENT)

@@ -40,7 +40,7 @@ IN_A_RUN_FOLDER = {
 }  # fmt: skip
 EXAMPLES = {
     "Op.TESS", "complemented", "x.bin", "copy.py", "NAME.toml", "cN", "CN", "tessbed.NAME", "tessbed.PACKAGE",
-    "module.name", "device.nope"
+    "module.name", "device.nope", "cameras.toml", "cameras.pftrace", "head.pftrace",
 }  # fmt: skip
 OUTSIDE = {"share/man/man1/tessbed.1", "/dev/stdin", "sha256sum", "pyright"}
 EXTERNAL = EXAMPLES | OUTSIDE | IN_A_RUN_FOLDER

@@ -90,6 +90,14 @@ def test_a_pattern_without_a_file(project: pytest.Pytester) -> None:
     result.stderr.fnmatch_lines(["*tessbed_scenarios: got 'scenaros/*.toml', which matches no file in *"])
 
 
+def test_a_pattern_that_matches_its_own_configuration(project: pytest.Pytester) -> None:
+    """Scenarios beside pyproject.toml: `*.toml` means them, and not the file that says so."""
+    project.makepyprojecttoml(TWO_LINES.replace("scenarios/*", "*"))
+    assert run(project).ret == pytest.ExitCode.USAGE_ERROR
+    project.path.joinpath("beside.toml").write_text(HEAD)
+    run(project).assert_outcomes(passed=2)
+
+
 def test_the_option_collects_what_looks_like_a_scenario(project: pytest.Pytester) -> None:
     """--tessbed takes each .toml that has jobs, and any file that is named itself."""
     project.makepyprojecttoml("[tool.pytest.ini_options]\n")

@@ -52,15 +52,15 @@ static void cross_table(const Row *row, int packs, i64 behind, u8 *table) {
             }
 }
 
-/* Byte s of pixel p is byte p of stream s, and byte p * size + s of sixteen packed pixels. */
+/* Byte p * width + h of a channel's vector is byte (p * width + h) * channels + c of as many vectors of packed pixels. */
 static void make_streams(Row *row, u8 (*table)[MAX_STREAMS][16], int packs) {
-    i64 size = row->tiled_step;
-    memset(table, 0x80, MAX_STREAMS * sizeof *table);
-    for (i64 p = 0; p < 16; p++)
-        for (i64 s = 0; s < size; s++) {
-            i64 at = p * size + s;
-            if (packs) table[at / 16][s][at % 16] = (u8)p;
-            else table[s][at / 16][p] = (u8)(at % 16);
+    i64 n = row->channels;
+    memset(table, 0x80, (size_t)n * sizeof *table);
+    for (i64 c = 0; c < n; c++)
+        for (i64 b = 0; b < 16; b++) {
+            i64 at = b * n + c;
+            if (packs) table[at / 16][c][at % 16] = (u8)b;
+            else table[c][at / 16][b] = (u8)(at % 16);
         }
     row->streams = (const u8(*)[MAX_STREAMS][16])table;
 }
@@ -120,7 +120,7 @@ static RowMover *choose_mover(Row *row, u8 (*streams)[MAX_STREAMS][16], const Pr
     i64 n = row->channels, compact = row->tiled_step == n * program->tiled_width;
     if (n > 1 && row->channel_stride != row->width) {
         if (row->linear_step != row->width) return ways.scalars;
-        if (!compact || row->tiled_step > MAX_STREAMS) return ways.transposed;
+        if (!compact || n > MAX_STREAMS) return ways.transposed;
         make_streams(row, streams, packs);
         return ways.streams;
     }
@@ -137,14 +137,28 @@ static RowMover *choose_mover(Row *row, u8 (*streams)[MAX_STREAMS][16], const Pr
     return ways.runs;
 }
 
-/* Where channels are scattered, the row should run along contiguous pixels. */
-static void prefer_contiguous(Nest *nest, i64 width) {
-    for (int i = 0; i + 1 < nest->loops; i++)
-        if (nest->loop[i].linear == width) {
-            Loop row = nest->loop[i];
-            for (; i + 1 < nest->loops; i++) nest->loop[i] = nest->loop[i + 1];
-            nest->loop[i] = row;
+static int scattered(const Program *program) { return program->strides[0] != program->width; }
+
+/* Where channels are scattered, rows run along contiguous pixels, and loops follow the linear side: then each channel is
+   one long stream there. Returns whether there are such rows. */
+static int order_loops(Nest *nest, i64 width) {
+    for (int i = 1; i < nest->loops; i++)
+        for (int k = i; k && nest->loop[k - 1].linear < nest->loop[k].linear; k--) {
+            Loop outer = nest->loop[k];
+            nest->loop[k] = nest->loop[k - 1];
+            nest->loop[k - 1] = outer;
         }
+    return nest->loops && nest->loop[nest->loops - 1].linear == width;
+}
+
+/* Rows that continue each other on the linear side become one that is cut, where segments are whole blocks. */
+static void cut_rows(const Program *program, Nest *nest) {
+    Loop *outer = nest->loop + nest->loops - 2, *last = outer + 1;
+    if (nest->loops < 2 || outer->linear != last->count * last->linear || last->count * program->tiled_width % 16) return;
+    nest->row.segment = last->count;
+    nest->row.segment_jump = outer->tiled - last->count * last->tiled;
+    *outer = (Loop){outer->count * last->count, last->tiled, last->linear};
+    nest->loops--;
 }
 
 /* Every address that a nest starts from and every step that it makes, or-ed together: what divides both, divides all. */
@@ -165,7 +179,9 @@ static Steps steps_of(const Nest *nest, Steps steps) {
    channels and planes follow each other inside a pixel. */
 static int streams_out(const Program *program, const Row *row, Steps steps) {
     i64 pixel = row->groups * row->channels * row->width;
-    if (program->packs) return program->tiled_bytes >= stream_bytes && row->stored % 16 == 0 && steps.tiled % 16 == 0;
+    if (program->packs)
+        return program->tiled_bytes >= stream_bytes && row->stored % 16 == 0 && steps.tiled % 16 == 0 &&
+               (!scattered(program) || row->tiled_step == 16 * program->tiled_width);
     if (row->channels % 16 || program->linear_bytes < stream_bytes || pixel % 64) return 0;
     return pixel == row->linear_step && steps.linear % 16 == 0;
 }
@@ -176,7 +192,7 @@ typedef struct Ends { /* of the tiled and of the linear side; and where values a
 } Ends;
 
 /* The linear side's shape, and how many channels and pixels of it a piece takes (_stage.h). */
-static void shape_stage(Stage *s, i64 channels) {
+static void shape_stage(Stage *s, i64 channels, i64 segment) {
     int contiguous = channels == 1 || s->channel_step == WIDE;
     i64 most = STAGE_SCALARS;
     s->run = contiguous ? channels : 1;
@@ -193,6 +209,7 @@ static void shape_stage(Stage *s, i64 channels) {
     s->lane[1].channels = channels;
     s->pixels = STAGE_SCALARS / (s->full ? most : channels);
     if (s->pixels > 16) s->pixels &= ~(i64)15;
+    if (s->pixels >= segment) s->pixels = s->full ? segment : s->pixels / segment * segment;
 }
 
 /* The row of one lane between stage and tiles: that of the nest, with the stage in the place of the linear side. */
@@ -227,7 +244,7 @@ static void finish_stage(const Program *program, Nest *nest, Buffers *buffers) {
     memcpy(&s->quantization.scale, &bits, sizeof bits);
     s->quantization.zero_point = (int8_t)program->zero_point;
     s->quantization.rounding = (int32_t)program->rounding;
-    shape_stage(s, row->channels * row->groups);
+    shape_stage(s, row->channels * row->groups, row->segment);
     finish_lane(program, nest, s->lane, 0);
     finish_lane(program, nest, s->lane + 1, 1);
     RowMover *same = program->packs ? movers->pack_same : movers->unpack_same;
@@ -239,7 +256,9 @@ static void finish_stage(const Program *program, Nest *nest, Buffers *buffers) {
 static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 stored, i64 plane, Steps steps,
                         const Ends *ends) {
     Row *row = &nest->row;
-    if (channels > 1 && program->strides[0] != program->width) prefer_contiguous(nest, program->width);
+    row->segment = MOST;
+    row->segment_jump = 0;
+    if (channels > 1 && scattered(program) && order_loops(nest, program->width)) cut_rows(program, nest);
     if (!nest->loops) nest->loop[nest->loops++] = (Loop){1, stored * program->tiled_width, channels * program->width};
     const Loop *last = nest->loop + nest->loops - 1;
     row->channels = channels;
@@ -342,15 +361,18 @@ typedef struct Around { i64 count, tiled[2], linear; } Around;
 
 typedef struct Spatial { /* one spatial class: loops over slices and tiles around its one or two channel parts */
     Around loop[MAX_LOOPS];
-    int loops, parts;
+    int loops, parts, taken; /* the nests have taken the loops over: around them only gaps are left to fill */
     Part part[2];
 } Spatial;
 
 typedef struct Place { u8 *tiled[2], *linear[2]; } Place; /* where each channel part is */
 
-static void run_part(const Part *part, u8 *tiled, u8 *linear) {
+static void move_part(const Part *part, u8 *tiled, u8 *linear) {
     for (int i = 0; i < part->nests; i++)
         run_nest(part->nest + i, 0, tiled + part->nest[i].tiled, linear + part->nest[i].linear);
+}
+
+static void fill_gaps(const Part *part, u8 *tiled) {
     if (part->gap_bytes)
         for (i64 tile = 0; tile < part->tiles; tile++)
             memset(tiled + tile * part->tile_step + part->gap, 0, (size_t)part->gap_bytes);
@@ -358,7 +380,10 @@ static void run_part(const Part *part, u8 *tiled, u8 *linear) {
 
 static void run_spatial(const Spatial *all, int depth, Place at) {
     if (depth == all->loops) {
-        for (int i = 0; i < all->parts; i++) run_part(all->part + i, at.tiled[i], at.linear[i]);
+        for (int i = 0; i < all->parts; i++) {
+            if (!all->taken) move_part(all->part + i, at.tiled[i], at.linear[i]);
+            fill_gaps(all->part + i, at.tiled[i]);
+        }
         return;
     }
     const Around *loop = all->loop + depth;
@@ -375,13 +400,11 @@ static void add_around(Spatial *all, i64 count, i64 tiled, i64 other, i64 linear
     if (count != 1) all->loop[all->loops++] = (Around){count, {tiled, other}, linear};
 }
 
-/* A lone part without gaps needs no loops around it: its nests take them over, to merge them with their own. */
-static int take_over(Spatial *all, const Part *part, Loop *around) {
+/* The loops around a part, for its nests to merge them with their own. */
+static int take_over(const Spatial *all, int part, Loop *around) {
     int loops = 0;
-    if (all->parts > 1 || part->gap_bytes) return 0;
     for (int i = 0; i < all->loops; i++)
-        add_loop(around, &loops, all->loop[i].count, all->loop[i].tiled[0], all->loop[i].linear);
-    all->loops = 0;
+        add_loop(around, &loops, all->loop[i].count, all->loop[i].tiled[part], all->loop[i].linear);
     return loops;
 }
 
@@ -392,11 +415,24 @@ static Steps steps_around(const Spatial *all, int part, Place at) {
     return steps;
 }
 
-/* The spatial class of `tiles`; its channel parts lie `apart` classes from each other. */
+/* Where a part's gaps are. Returns whether it has any to fill. */
+static int set_gaps(const Program *program, const Tiles *t, Part *part) {
+    part->gap = t->extents[1] * t->extents[2] * t->extents[3] * t->stored * program->tiled_width;
+    part->gap_bytes = program->packs ? t->span - part->gap : 0;
+    part->tiles = t->counts[0];
+    part->tile_step = t->tiled_steps[0];
+    return part->gap_bytes != 0;
+}
+
+/* The spatial class of `tiles`; its channel parts lie `apart` classes from each other.
+
+   Nests take over the loops around a lone part without gaps, which need none, and those around scattered channels, which
+   are read and written in the order of the linear side. */
 static void run_class(const Program *program, const Tiles *tiles, i64 apart, u8 *tiled, u8 *linear, Buffers *buffers) {
     const Loop *outer = outer_loops(program);
     const Ends ends = {{tiled + program->tiled_bytes, linear + program->linear_bytes}, buffers};
-    const Tiles *other = tiles + (program->parts[0] - 1) * apart;
+    const Tiles *of[2] = {tiles, tiles + (program->parts[0] - 1) * apart};
+    int gaps = 0;
     Spatial all;
     Place at;
     all.loops = 0;
@@ -404,21 +440,18 @@ static void run_class(const Program *program, const Tiles *tiles, i64 apart, u8 
     for (i64 i = 0; i < program->outer; i++)
         add_around(&all, outer[i].count, outer[i].tiled, outer[i].tiled, outer[i].linear);
     for (int i = 1; i < 4; i++)
-        add_around(&all, tiles->counts[i], tiles->tiled_steps[i], other->tiled_steps[i], tiles->linear_steps[i]);
+        add_around(&all, tiles->counts[i], tiles->tiled_steps[i], of[1]->tiled_steps[i], tiles->linear_steps[i]);
+    for (int i = 0; i < all.parts; i++) gaps |= set_gaps(program, of[i], all.part + i);
+    all.taken = scattered(program) || (all.parts == 1 && !gaps);
     for (int i = 0; i < all.parts; i++) {
-        const Tiles *t = i ? other : tiles;
-        Part *part = all.part + i;
         Loop around[MAX_LOOPS];
-        part->gap = t->extents[1] * t->extents[2] * t->extents[3] * t->stored * program->tiled_width;
-        part->gap_bytes = program->packs ? t->span - part->gap : 0;
-        part->tiles = t->counts[0];
-        part->tile_step = t->tiled_steps[0];
-        int loops = take_over(&all, part, around);
-        at.tiled[i] = tiled + t->tiled_offset;
-        at.linear[i] = linear + t->linear_offset;
-        part->nests = make_nests(program, t, around, loops, part->nest, steps_around(&all, i, at), &ends);
+        int loops = all.taken ? take_over(&all, i, around) : 0;
+        at.tiled[i] = tiled + of[i]->tiled_offset;
+        at.linear[i] = linear + of[i]->linear_offset;
+        all.part[i].nests = make_nests(program, of[i], around, loops, all.part[i].nest, steps_around(&all, i, at), &ends);
+        if (all.taken) move_part(all.part + i, at.tiled[i], at.linear[i]);
     }
-    run_spatial(&all, 0, at);
+    if (!all.taken || gaps) run_spatial(&all, 0, at);
 }
 
 static void run_program(const Program *program, u8 *tiled, u8 *linear) {

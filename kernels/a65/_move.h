@@ -19,8 +19,9 @@ typedef struct Row { /* tables are bytes: the layout must not depend on the vect
     i64 group;                   /* pixels that one shuffle takes */
     i64 groups, group_tiled, group_linear; /* groups of 16 channels to move with each pixel, bytes between them */
     i64 streams_out;             /* writes past the caches */
+    i64 segment, segment_jump;   /* of a row that is cut (_transpose.h): pixels, tiled bytes from its end to the next */
     const u8 *tiled_end, *linear_end;
-    const u8 (*streams)[MAX_STREAMS][16]; /* shuffles from byte streams to pixels or back */
+    const u8 (*streams)[MAX_STREAMS][16]; /* shuffles from vectors of channels to pixels or back */
     u8 table[32], last_table[16]; /* shuffle of a group, twice; of a group that ends sixteen bytes */
     u8 spread[32];               /* shuffles few channels into two padded planes */
     u8 keep[16], fill[16];       /* mask and bytes of the padded last group of 16 channels */
@@ -364,154 +365,6 @@ static void unpack_scalars(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
             else to[0] = tiled[c];
             if (row->width == 2) to[1] = tiled[row->plane + c];
         }
-}
-
-/* Scattered channels whose pixels are contiguous: blocks of 16 channels by 16 pixels, transposed in registers. */
-static inline duo load_words(const u8 *p, i64 bytes, const u8 *end) {
-    if (end - p >= 32) return load_duo(p);
-    u8 b[32] = {0};
-    memcpy(b, p, (size_t)bytes);
-    return load_duo(b);
-}
-static inline void store_planes_part(u8 *low, u8 *high, duo planes, i64 n) {
-    if (n == 16) { store_planes(low, high, planes); return; }
-    store_part(low, low_of(planes), n);
-    store_part(high, high_of(planes), n);
-}
-/* A padding-free pixel of less than 16 channels may be written 16 wide where the row goes on behind it. */
-static inline i64 over_end(const Row *row, i64 pixels) {
-    return row->stored < 16 && row->tiled_step == row->stored * row->width ? row->tiled_step * pixels : 0;
-}
-static void pack_transposed_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 over = over_end(row, pixels);
-    u8 fill[16];
-    memset(fill, row->fill_byte, 16);
-    for (i64 p0 = 0; p0 < pixels; p0 += 16)
-        for (i64 c0 = 0; c0 < row->channels; c0 += 16) {
-            vec m[16];
-            i64 np = least(16, pixels - p0), nc = least(16, row->channels - c0), ns = least(16, row->stored - c0);
-            const u8 *from = linear + p0 + c0 * row->channel_stride;
-            for (i64 k = 0; k < nc; k++) m[k] = load_part(from + k * row->channel_stride, np, row->linear_end);
-            for (i64 k = nc; k < 16; k++) m[k] = load(fill);
-            TRANSPOSE16(vec, m, zip_lo, zip_hi)
-            for (i64 p = 0; p < np; p++) {
-                i64 at = (p0 + p) * row->tiled_step + c0;
-                store_part(tiled + at, m[p], at + 16 <= over ? 16 : ns);
-            }
-        }
-}
-static void pack_transposed_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 over = over_end(row, pixels);
-    vec zero = zip_lo(load_part(tiled, 0, tiled), load_part(tiled, 0, tiled));
-    for (i64 p0 = 0; p0 < pixels; p0 += 16)
-        for (i64 c0 = 0; c0 < row->channels; c0 += 16) {
-            duo m[16];
-            i64 np = least(16, pixels - p0), nc = least(16, row->channels - c0), ns = least(16, row->stored - c0);
-            const u8 *from = linear + p0 * 2 + c0 * row->channel_stride;
-            for (i64 k = 0; k < nc; k++)
-                m[k] = split_words(load_words(from + k * row->channel_stride, 2 * np, row->linear_end));
-            for (i64 k = nc; k < 16; k++) m[k] = duo_of(zero, zero);
-            TRANSPOSE16(duo, m, duo_zip_lo, duo_zip_hi)
-            for (i64 p = 0; p < np; p++) {
-                u8 *low = tiled + (p0 + p) * row->tiled_step + c0, *high = low + row->plane;
-                store_planes_part(low, high, m[p], high + 16 - tiled <= over ? 16 : ns);
-            }
-        }
-}
-static void unpack_transposed_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    for (i64 p0 = 0; p0 < pixels; p0 += 16)
-        for (i64 c0 = 0; c0 < row->channels; c0 += 16) {
-            vec m[16];
-            i64 np = least(16, pixels - p0), nc = least(16, row->channels - c0);
-            const u8 *from = tiled + p0 * row->tiled_step + c0;
-            for (i64 p = 0; p < 16; p++) m[p] = load_part(from + least(p, np - 1) * row->tiled_step, nc, row->tiled_end);
-            TRANSPOSE16(vec, m, zip_lo, zip_hi)
-            for (i64 k = 0; k < nc; k++) store_part(linear + p0 + (c0 + k) * row->channel_stride, m[k], np);
-        }
-}
-static inline void store_words_part(u8 *to, duo words, i64 bytes) {
-    if (bytes >= 32) { store_duo(to, words); return; }
-    store_part(to, low_of(words), least(bytes, 16));
-    if (bytes > 16) store_part(to + 16, high_of(words), bytes - 16);
-}
-static void unpack_transposed_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 width = row->width;
-    for (i64 p0 = 0; p0 < pixels; p0 += 16)
-        for (i64 c0 = 0; c0 < row->channels; c0 += 16) {
-            duo m[16];
-            i64 np = least(16, pixels - p0), nc = least(16, row->channels - c0);
-            for (i64 p = 0; p < 16; p++) {
-                const u8 *low = tiled + (p0 + least(p, np - 1)) * row->tiled_step + c0, *high = low + row->plane;
-                if (row->tiled_end - high >= 16) m[p] = load_planes(low, high);
-                else m[p] = duo_of(load_part(low, nc, row->tiled_end), load_part(high, nc, row->tiled_end));
-            }
-            TRANSPOSE16(duo, m, duo_zip_lo, duo_zip_hi)
-            for (i64 k = 0; k < nc; k++) {
-                u8 *to = linear + p0 * width + (c0 + k) * row->channel_stride;
-                duo words = join_words(m[k]);
-                if (width == 2) { store_words_part(to, words, 2 * np); continue; }
-                store_words_part(to, widen8(low_of(words)), 4 * np);
-                if (np > 8) store_words_part(to + 32, widen8(high_of(words)), 4 * np - 32);
-            }
-        }
-}
-
-/* Few scattered channels in padding-free pixels: sixteen pixels are as many vectors as a pixel has bytes, and each
-   vector on one side is put together from all those on the other side, by one shuffle each. */
-static ALWAYS_INLINE vec gathered(const Row *row, const vec *from, i64 to, i64 size) {
-    vec v = shuffle(from[0], load(row->streams[to][0]));
-    for (i64 k = 1; k < size; k++) v = either(v, shuffle(from[k], load(row->streams[to][k])));
-    return v;
-}
-static ALWAYS_INLINE void pack_stream_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 width) {
-    i64 size = n * width;
-    vec stream[MAX_STREAMS];
-    for (i64 p = 0; p < pixels; p += 16) {
-        for (i64 c = 0; c < n; c++) {
-            const u8 *from = linear + p * width + c * row->channel_stride;
-            if (width == 1) { stream[c] = load(from); continue; }
-            duo planes = split_words(load_duo(from));
-            stream[c] = low_of(planes);
-            stream[n + c] = high_of(planes);
-        }
-        for (i64 k = 0; k < size; k++) store(tiled + p * size + 16 * k, gathered(row, stream, k, size));
-    }
-}
-static ALWAYS_INLINE void unpack_stream_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 width) {
-    i64 size = n * least(width, 2);
-    vec packed[MAX_STREAMS];
-    for (i64 p = 0; p < pixels; p += 16) {
-        for (i64 k = 0; k < size; k++) packed[k] = load(tiled + p * size + 16 * k);
-        for (i64 c = 0; c < n; c++) {
-            u8 *to = linear + p * width + c * row->channel_stride;
-            vec low = gathered(row, packed, c, size);
-            if (width == 1) { store(to, low); continue; }
-            duo planes = duo_of(low, gathered(row, packed, n + c, size));
-            if (width == 4) widen16(to, planes);
-            else join16(to, planes);
-        }
-    }
-}
-/* Two to four channels get loops of their own, which the compiler unrolls. */
-#define BY_CHANNELS(loop, width)                                                                                       \
-    switch (row->channels) {                                                                                           \
-        case 2: loop(row, tiled, linear, whole, 2, width); break;                                                      \
-        case 3: loop(row, tiled, linear, whole, 3, width); break;                                                      \
-        case 4: loop(row, tiled, linear, whole, 4, width); break;                                                      \
-        default: loop(row, tiled, linear, whole, row->channels, width);                                                \
-    }
-static void pack_streams(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 whole = pixels & ~(i64)15;
-    if (row->width == 1) BY_CHANNELS(pack_stream_pixels, 1)
-    else BY_CHANNELS(pack_stream_pixels, 2)
-    pack_scalars(row, tiled + whole * row->tiled_step, linear + whole * row->width, pixels - whole);
-}
-static void unpack_streams(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    i64 whole = pixels & ~(i64)15;
-    if (row->width == 1) BY_CHANNELS(unpack_stream_pixels, 1)
-    else if (row->width == 2) BY_CHANNELS(unpack_stream_pixels, 2)
-    else BY_CHANNELS(unpack_stream_pixels, 4)
-    unpack_scalars(row, tiled + whole * row->tiled_step, linear + whole * row->width, pixels - whole);
 }
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef TESSBED_MOVERS_H
 #define TESSBED_MOVERS_H
 
-#include "_move.h"
+#include "_transpose.h"
 #include "_stage.h"
 
 typedef struct Movers {

@@ -88,12 +88,13 @@ static void unpack_piece(const Stage *s, const Lane *lane, u8 *tiled, u8 *linear
     if (s->shape == SCATTERED) scatter(s, linear, wide, pixels, lane->channels, 0);
 }
 
-/* Piece by piece along the pixels; a pixel that is cut has its pieces of channels one after the other. */
+/* Piece by piece along the pixels, of a cut row some segments or a part of one at a time; a pixel that is cut has its pieces of channels one after the other. */
 #define STAGED(move)                                                                                                   \
     const Stage *s = row->stage;                                                                                       \
-    for (i64 p = 0; p < pixels; p += s->pixels) {                                                                      \
-        i64 count = least(s->pixels, pixels - p);                                                                      \
-        u8 *to = tiled + p * row->tiled_step, *from = linear + p * s->pixel_step;                                      \
+    for (i64 p = 0, count; p < pixels; p += count) {                                                                   \
+        i64 cuts = p / row->segment, left = row->segment - p % row->segment;                                           \
+        count = least(s->pixels < row->segment ? least(s->pixels, left) : s->pixels, pixels - p);                      \
+        u8 *to = tiled + p * row->tiled_step + cuts * row->segment_jump, *from = linear + p * s->pixel_step;           \
         for (i64 k = 0; k < s->full; k++, to += s->lane[0].channels, from += s->lane[0].channels * s->channel_step)    \
             move(s, s->lane, to, from, count);                                                                         \
         move(s, s->lane + 1, to, from, count);                                                                         \

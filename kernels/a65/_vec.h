@@ -171,6 +171,8 @@ static inline duo part_twelves(duo d) {
 static inline duo join_twelves(duo d) {
     return _mm256_permutevar8x32_epi32(d, _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7));
 }
+static inline duo duo_twice(vec v) { return _mm256_broadcastsi128_si256(v); }
+static inline duo duo_either(duo a, duo b) { return _mm256_or_si256(a, b); }
 #define WIDE_DUO 1
 static inline duo duo_zip_lo(duo a, duo b) { return _mm256_unpacklo_epi8(a, b); }
 static inline duo duo_zip_hi(duo a, duo b) { return _mm256_unpackhi_epi8(a, b); }
@@ -210,19 +212,5 @@ static inline void store_part(u8 *p, vec v, i64 n) {
     else if (n >= 4) { memcpy(p, b, 4); memcpy(p + n - 4, b + n - 4, 4); }
     else for (i64 i = 0; i < n; i++) p[i] = b[i];
 }
-
-/* Interleaves the halves of a 16-row matrix; four such rounds transpose 16x16 bytes, of both planes at once in a duo. */
-#define TRANSPOSE16(type, m, zip_low, zip_high)                                                                        \
-    for (int round = 0; round < 2; round++) {                                                                          \
-        type t[16];                                                                                                    \
-        for (int i = 0; i < 8; i++) {                                                                                  \
-            t[2 * i] = zip_low((m)[i], (m)[i + 8]);                                                                    \
-            t[2 * i + 1] = zip_high((m)[i], (m)[i + 8]);                                                               \
-        }                                                                                                              \
-        for (int i = 0; i < 8; i++) {                                                                                  \
-            (m)[2 * i] = zip_low(t[i], t[i + 8]);                                                                      \
-            (m)[2 * i + 1] = zip_high(t[i], t[i + 8]);                                                                 \
-        }                                                                                                              \
-    }
 
 #endif

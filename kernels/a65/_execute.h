@@ -65,14 +65,21 @@ static void make_streams(Row *row, u8 (*table)[MAX_STREAMS][16], int packs) {
     row->streams = (const u8(*)[MAX_STREAMS][16])table;
 }
 
+#define CHUNK_BYTES 32768 /* of tiles: they stay in a cache while group after group of channels comes by */
+static i64 chunk_of(i64 pixel_bytes) {
+    i64 pixels = CHUNK_BYTES / pixel_bytes & ~(i64)31;
+    return pixels ? pixels : 32;
+}
+
 static void set_padding(Row *row, u8 fill) {
+    row->fill_byte = fill;
+    if (row->stored == row->channels) return;
     for (i64 i = 0; i < 16; i++) {
         row->keep[i] = i < row->channels % 16 ? 0xFF : 0;
         row->fill[i] = (u8)(fill & ~row->keep[i]);
     }
     for (i64 i = 0; i < 32; i++)
         row->spread[i] = i % 16 < row->channels && row->channels <= 8 ? (u8)(i % 16 * 2 + i / 16) : 0x80;
-    row->fill_byte = fill;
 }
 
 /* What a conversion of values makes with a stage, as an index of CONVERTERS, and the conversion of bytes between the
@@ -120,6 +127,7 @@ static RowMover *choose_mover(Row *row, u8 (*streams)[MAX_STREAMS][16], const Pr
     i64 n = row->channels, compact = row->tiled_step == n * program->tiled_width;
     if (n > 1 && row->channel_stride != row->width) {
         if (row->linear_step != row->width) return ways.scalars;
+        row->chunk = chunk_of(row->stored * program->tiled_width);
         if (!compact || n > MAX_STREAMS) return ways.transposed;
         make_streams(row, streams, packs);
         return ways.streams;

@@ -19,6 +19,7 @@ typedef struct Row { /* tables are bytes: the layout must not depend on the vect
     i64 group;                   /* pixels that one shuffle takes */
     i64 groups, group_tiled, group_linear; /* groups of 16 channels to move with each pixel, bytes between them */
     i64 streams_out;             /* writes past the caches */
+    i64 chunk;                   /* pixels that are transposed for all channels before the next ones are */
     i64 segment, segment_jump;   /* of a row that is cut (_transpose.h): pixels, tiled bytes from its end to the next */
     const u8 *tiled_end, *linear_end;
     const u8 (*streams)[MAX_STREAMS][16]; /* shuffles from vectors of channels to pixels or back */
@@ -258,13 +259,13 @@ static void widen_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
 }
 
 static void pack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    const vec keep = load(row->keep), fill = load(row->fill);
     i64 n = row->channels, whole = n & ~(i64)15;
     if (row->stored == n) {
         if (row->streams_out) BY_WIDTH(stream_pack_byte_pixels)
         else BY_WIDTH(pack_byte_pixels)
         return;
     }
+    const vec keep = load(row->keep), fill = load(row->fill);
     if (!whole)
         for (i64 wide = readable(linear, pixels, row->linear_step, 16, row->linear_end); wide > 0; wide--, pixels--) {
             vec pixel = and_or(load(linear), keep, fill);
@@ -290,14 +291,14 @@ static void unpack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     else BY_WIDTH(unpack_byte_pixels)
 }
 static void pack_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    const vec keep = load(row->keep), fill = load(row->fill);
-    const duo spreading = load_duo(row->spread);
     i64 n = row->channels, whole = n & ~(i64)15, rest = n - whole, plane = row->plane;
     if (row->stored == n) {
         if (row->streams_out) BY_WIDTH(stream_split_pixels)
         else BY_WIDTH(split_pixels)
         return;
     }
+    const vec keep = load(row->keep), fill = load(row->fill);
+    const duo spreading = load_duo(row->spread);
     if (n <= 8 && plane == 16)
         for (i64 wide = readable(linear, pixels, row->linear_step, 16, row->linear_end); wide > 0; wide--, pixels--) {
             duo pixel = spread(load(linear), spreading);

@@ -9,6 +9,7 @@
 #include "_target.h"
 #include "_execute.h"
 
+#define SHORT_BYTES 32768 /* a call that moves no more is over before another thread could have taken the lock */
 #define KNOWN 64
 static PyObject *known[KNOWN]; /* programs that were sound: bytes do not change, so that one check is enough */
 
@@ -65,12 +66,12 @@ static int take(PyObject *views, int flags, i64 bytes, i64 alignment, Py_buffer 
 }
 
 /* The usual call without a detour: runs if both views are surely right, and else leaves the verdict to binding.py. */
-static PyObject *rows_attempt(PyObject *module, PyObject *args) {
-    PyObject *bytes, *inputs, *outputs;
+static PyObject *rows_attempt(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     Py_buffer source, target;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOO:attempt", &bytes, &inputs, &outputs)) return NULL;
-    const Program *program = checked(bytes);
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "attempt takes a program, inputs and outputs, got %zd arguments", count);
+    PyObject *inputs = args[1], *outputs = args[2];
+    const Program *program = checked(args[0]);
     if (!program) return NULL;
     i64 tiled_bytes = program->tiled_bytes, linear_bytes = program->linear_bytes;
     int packs = program->packs != 0, done = 0;
@@ -79,7 +80,8 @@ static PyObject *rows_attempt(PyObject *module, PyObject *args) {
     if (take(outputs, PyBUF_WRITABLE, packs ? tiled_bytes : linear_bytes, packs ? 16 : program->width, &target)) {
         u8 *tiled = packs ? target.buf : source.buf, *linear = packs ? source.buf : target.buf;
         done = tiled + tiled_bytes <= linear || linear + linear_bytes <= tiled;
-        if (done) {
+        if (done && tiled_bytes + linear_bytes <= SHORT_BYTES) run_program(program, tiled, linear);
+        else if (done) {
             Py_BEGIN_ALLOW_THREADS
             run_program(program, tiled, linear);
             Py_END_ALLOW_THREADS
@@ -121,7 +123,7 @@ static PyObject *rows_selected(PyObject *module, PyObject *args) {
 static PyMethodDef METHODS[] = {
     {"run", rows_run, METH_VARARGS, 
      "run(program, tiled_address, tiled_bytes, linear_address, linear_bytes): executes a program of native_rows."},
-    {"attempt", rows_attempt, METH_VARARGS,
+    {"attempt", (PyCFunction)(void (*)(void))rows_attempt, METH_FASTCALL,
      "attempt(program, inputs, outputs): executes it if both views are surely right; whether it did."},
     {"span", rows_span, METH_O, "span(buffer): (address, bytes, read-only) of contiguous storage."},
     {"select", rows_select, METH_VARARGS, "select(name, stream_bytes=3 MiB): uses these vector instructions, streams such outputs, from now on."},

@@ -139,7 +139,7 @@ static ALWAYS_INLINE void edge_lines(const u8 **line, i64 lines, i64 bytes, cons
         line[i] = copy[i];
     }
 }
-static void pack_edge(const Row *row, u8 *tiled, const u8 *linear, i64 planes, Edge edge) {
+static ALWAYS_INLINE void pack_edge(const Row *row, u8 *tiled, const u8 *linear, i64 planes, Edge edge) {
     const i64 step = row->tiled_step, plane = row->plane, columns = edge.pixels * planes;
     const u8 *line[16];
     u8 copy[16][16], blank[16];
@@ -159,8 +159,8 @@ static void pack_edge(const Row *row, u8 *tiled, const u8 *linear, i64 planes, E
 #undef ONE
 #undef PUT
 }
-static void unpack_edge(const Row *row, const u8 *tiled, u8 *linear, i64 planes, Edge edge) {
-    const i64 step = row->tiled_step, plane = row->plane, width = row->width, bytes = edge.pixels * width;
+static ALWAYS_INLINE void unpack_edge(const Row *row, const u8 *tiled, u8 *linear, i64 planes, i64 width, Edge edge) {
+    const i64 step = row->tiled_step, plane = row->plane, bytes = edge.pixels * width;
     const u8 *line[16];
     u8 copy[16][16], blank[16] = {0};
     for (i64 b = 0; b < edge.pixels * planes; b++) line[b] = COLUMN(tiled, b);
@@ -180,6 +180,16 @@ static void unpack_edge(const Row *row, const u8 *tiled, u8 *linear, i64 planes,
 #undef LINE
 #undef ONE
 #undef PUT
+}
+
+static void pack_byte_edge(const Row *row, u8 *tiled, const u8 *linear, Edge edge) { pack_edge(row, tiled, linear, 1, edge); }
+static void pack_word_edge(const Row *row, u8 *tiled, const u8 *linear, Edge edge) { pack_edge(row, tiled, linear, 2, edge); }
+static void unpack_byte_edge(const Row *row, const u8 *tiled, u8 *linear, Edge edge) {
+    unpack_edge(row, tiled, linear, 1, 1, edge);
+}
+static void unpack_word_edge(const Row *row, const u8 *tiled, u8 *linear, Edge edge) {
+    if (row->width == 2) unpack_edge(row, tiled, linear, 2, 2, edge);
+    else unpack_edge(row, tiled, linear, 2, 4, edge);
 }
 
 /* The tiled place of the next pixel of a cut row, and how many pixels follow in its segment. */
@@ -210,17 +220,10 @@ static ALWAYS_INLINE const u8 *over_end(const Row *row, Cursor at, i64 planes) {
     return row->tiled_step == row->stored * planes ? at.place + at.left * row->tiled_step : NULL;
 }
 
-/* Pixels whose tiled bytes stay in the first cache while group after group of channels comes by. */
-#define CHUNK_BYTES 8192
-static ALWAYS_INLINE i64 chunk_of(const Row *row, i64 planes) {
-    const i64 least_pixels = 32 / planes, pixels = CHUNK_BYTES / (row->stored * planes) / least_pixels * least_pixels;
-    return pixels ? pixels : least_pixels;
-}
-
 /* Goes through a row by chunks of pixels, groups of channels and blocks of pixels: `duo` and `whole` move blocks of the group
    at channel c, `edge` what is no whole block. */
 #define TRANSPOSED(planes, width, DUO, WHOLE, EDGE)                                                                    \
-    const i64 block = 16 / (planes), chunk = chunk_of(row, planes), apart = row->channel_stride;                       \
+    const i64 block = 16 / (planes), chunk = row->chunk, apart = row->channel_stride;                                  \
     const Groups g = groups_of(row);                                                                                   \
     Cursor start = {tiled, least(row->segment, pixels)};                                                               \
     for (i64 p0 = 0; p0 < pixels; p0 += chunk) {                                                                       \
@@ -268,7 +271,7 @@ static ALWAYS_INLINE i64 chunk_of(const Row *row, i64 planes) {
 #endif
 
 static ALWAYS_INLINE void pack_transposed(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 planes, int streams) {
-#define EDGE(edge) pack_edge(row, first, line, planes, edge)
+#define EDGE(edge) (planes == 1 ? pack_byte_edge : pack_word_edge)(row, first, line, edge)
     TRANSPOSED(planes, planes, DUOS(planes, pack_duo_block(row, first, other, line, planes, streams)),
                pack_block(row, first, line, planes, streams), EDGE)
 #undef EDGE
@@ -282,7 +285,7 @@ static void pack_transposed_words(const Row *row, u8 *tiled, u8 *linear, i64 pix
     else pack_transposed(row, tiled, linear, pixels, 2, 0);
 }
 static ALWAYS_INLINE void unpack_transposed(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 planes, i64 width) {
-#define EDGE(edge) unpack_edge(row, first, line, planes, edge)
+#define EDGE(edge) (planes == 1 ? unpack_byte_edge : unpack_word_edge)(row, first, line, edge)
     TRANSPOSED(planes, width, DUOS(width, unpack_duo_block(row, first, other, line, planes, width)),
                unpack_block(row, first, line, planes, width), EDGE)
 #undef EDGE

@@ -27,8 +27,15 @@ class Executor:
         return self.prepare(requests_of(self.operation).check_inference(request))
 
     def execute(self, prepared: rows.PreparedExecution, inputs: Views, outputs: Views) -> None:
-        """Runs one call on one input and one output view; BindingError before the first write, never after."""
-        rows.execute(rows.check_prepared(prepared, self.operation), inputs, outputs)
+        """Runs one call on one input and one output view; BindingError before the first write, never after.
+
+        The usual call is decided here, without a function around it: those would take as long as a small call.
+        """
+        if type(prepared) is not rows.PreparedExecution or prepared.plan.op is not self.operation:
+            prepared = rows.check_prepared(prepared, self.operation)
+        program = prepared.program
+        if program is None or not prepared.engine.attempt(program, inputs, outputs):
+            rows.execute(prepared, inputs, outputs)
 
 
 @cache

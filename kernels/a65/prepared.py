@@ -46,9 +46,10 @@ def check_prepared(prepared: object, op: Operation) -> PreparedExecution:
 
 
 def execute(prepared: PreparedExecution, inputs: Views, outputs: Views) -> None:
-    """Checks the views, then moves every byte before it returns; BindingError leaves all storage as it was."""
-    if prepared.program is not None and prepared.engine.attempt(prepared.program, inputs, outputs):
-        return
+    """Checks the views, then moves every byte before it returns; BindingError leaves all storage as it was.
+
+    What the engine attempts first is left to the caller.
+    """
     plan = prepared.plan
     bound = bind_storage((plan.input, plan.output), inputs, outputs)
     if bound is not None:

@@ -266,6 +266,7 @@ static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 st
     Row *row = &nest->row;
     row->segment = MOST;
     row->segment_jump = 0;
+    if (row->groups > 1 && program->packs) order_loops(nest, program->width); /* reads are the longer streams */
     if (channels > 1 && scattered(program) && order_loops(nest, program->width)) cut_rows(program, nest);
     if (!nest->loops) nest->loop[nest->loops++] = (Loop){1, stored * program->tiled_width, channels * program->width};
     const Loop *last = nest->loop + nest->loops - 1;
@@ -294,8 +295,6 @@ static Loop channel_groups(const Program *program, const Tiles *t, i64 pixels) {
 }
 
 static int moves_groups(const Program *program, i64 channels, i64 block, Loop groups) {
-    if (program->packs && program->tiled_bytes >= stream_bytes && program->width < WIDE)
-        return 0; /* one tile after the other streams better, unless it is the reads that are many */
     if (fused_of(program->conversion).values >= 0 && groups.linear != 16 * program->strides[0])
         return 0; /* a stage holds them side by side */
     return channels == 16 && block == 16 && program->strides[0] == program->width && groups.count > 1 &&

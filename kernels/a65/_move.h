@@ -237,25 +237,49 @@ static ALWAYS_INLINE void stream_widen_pixels(const Row *row, u8 *tiled, u8 *lin
     PIXELS GROUPS_OF_16 stream_widen16(linear + 4 * i, load_planes(tiled + i, tiled + plane + i));
 }
 
-/* Several groups of 16 channels a pixel, each in a tile or block of its own, but side by side on the linear side. */
-#define GROUPS for (i64 g = 0, t = 0, l = 0; g < row->groups; g++, t += row->group_tiled, l += row->group_linear)
+/* Several groups of 16 channels a pixel, each in a tile or block of its own, but side by side on the linear side. Two and
+   four groups get loops of their own, which the compiler unrolls. */
+#define GROUPS(MOVE)                                                                                                   \
+    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)                             \
+        for (i64 g = 0; g < groups; g++) MOVE(tiled + g * row->group_tiled, linear + g * row->group_linear);
+/* Past the caches a group's lines are written one after the other, before the next group's. */
+#define STREAM_GROUPS(MOVE)                                                                                            \
+    for (i64 g = 0; g < row->groups; g++)                                                                              \
+        for (i64 p = 0; p < pixels; p++)                                                                               \
+            MOVE(tiled + g * row->group_tiled + p * row->tiled_step,                                                   \
+                 linear + g * row->group_linear + p * row->linear_step);
+#define BY_GROUPS(MOVE)                                                                                                \
+    if (row->groups == 4) { const i64 groups = 4; GROUPS(MOVE) }                                                       \
+    else if (row->groups == 2) { const i64 groups = 2; GROUPS(MOVE) }                                                  \
+    else { const i64 groups = row->groups; GROUPS(MOVE) }
+#define STREAMED_OR_NOT(STREAM, MOVE)                                                                                  \
+    if (row->streams_out) { BY_GROUPS(STREAM) } else { BY_GROUPS(MOVE) }
+
+#define SPLIT_GROUP(t, l) store_duo(t, split_words(load_duo(l)))
+#define STREAM_SPLIT_GROUP(t, l) stream_duo(t, split_words(load_duo(l)))
+#define PACK_GROUP(t, l) store(t, load(l))
+#define STREAM_PACK_GROUP(t, l) stream(t, load(l))
+#define UNPACK_GROUP(t, l) store(l, load(t))
+#define STREAM_UNPACK_GROUP(t, l) stream(l, load(t))
+#define JOIN_GROUP(t, l) join16(l, load_duo(t))
+#define STREAM_JOIN_GROUP(t, l) stream_join16(l, load_duo(t))
+#define WIDEN_GROUP(t, l) widen16(l, load_duo(t))
+#define STREAM_WIDEN_GROUP(t, l) stream_widen16(l, load_duo(t))
+
 static void pack_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    PIXELS GROUPS store_duo(tiled + t, split_words(load_duo(linear + l)));
+    if (row->streams_out) { STREAM_GROUPS(STREAM_SPLIT_GROUP) } else { BY_GROUPS(SPLIT_GROUP) }
 }
 static void pack_byte_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    PIXELS GROUPS store(tiled + t, load(linear + l));
+    if (row->streams_out) { STREAM_GROUPS(STREAM_PACK_GROUP) } else { BY_GROUPS(PACK_GROUP) }
 }
 static void unpack_byte_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    if (row->streams_out) PIXELS GROUPS stream(linear + l, load(tiled + t));
-    else PIXELS GROUPS store(linear + l, load(tiled + t));
+    STREAMED_OR_NOT(STREAM_UNPACK_GROUP, UNPACK_GROUP)
 }
 static void unpack_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    if (row->streams_out) PIXELS GROUPS stream_join16(linear + l, load_duo(tiled + t));
-    else PIXELS GROUPS join16(linear + l, load_duo(tiled + t));
+    STREAMED_OR_NOT(STREAM_JOIN_GROUP, JOIN_GROUP)
 }
 static void widen_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    if (row->streams_out) PIXELS GROUPS stream_widen16(linear + l, load_duo(tiled + t));
-    else PIXELS GROUPS widen16(linear + l, load_duo(tiled + t));
+    STREAMED_OR_NOT(STREAM_WIDEN_GROUP, WIDEN_GROUP)
 }
 
 static void pack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {

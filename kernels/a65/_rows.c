@@ -1,4 +1,4 @@
-/* The native row engine for Python: one call executes a whole prepared plan, without the interpreter's lock.
+/* The native row engine for Python: one call executes a whole prepared plan, if it is long without the interpreter's lock.
 
    A program is checked (_program.h) before it is run (_execute.h). */
 

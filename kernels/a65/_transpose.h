@@ -63,12 +63,12 @@
 /* Where column b of a block belongs on the tiled side: plane b % planes of pixel b / planes. */
 #define COLUMN(tiled, b) ((tiled) + (b) / planes * step + (b) % planes * plane)
 
-static ALWAYS_INLINE void pack_block(const Row *row, u8 *tiled, const u8 *linear, i64 planes, int streams) {
+static ALWAYS_INLINE void pack_block(const Row *row, u8 *tiled, const u8 *linear, i64 planes) {
     const i64 step = row->tiled_step, plane = row->plane, apart = row->channel_stride;
 #define LINE(i) load(linear + (i) * apart)
 #define ONE(k) store(COLUMN(tiled, first + k), m[k]);
 #define STREAMED(k) stream(COLUMN(tiled, first + k), m[k]);
-#define PUT(number) { const i64 first = number; if (streams) { EIGHT(STREAMED) } else { EIGHT(ONE) } }
+#define PUT(number) { const i64 first = number; if (row->streams_out) { EIGHT(STREAMED) } else { EIGHT(ONE) } }
     BLOCK(vec, zip_lo, zip_hi, LINE, PUT);
 #undef LINE
 #undef ONE
@@ -90,7 +90,7 @@ static ALWAYS_INLINE void unpack_block(const Row *row, const u8 *tiled, u8 *line
 #undef PUT
 }
 #ifdef WIDE_DUO /* the two blocks of a duo have tiled places of their own */
-static ALWAYS_INLINE void pack_duo_block(const Row *row, u8 *tiled, u8 *other, const u8 *linear, i64 planes, int streams) {
+static ALWAYS_INLINE void pack_duo_block(const Row *row, u8 *tiled, u8 *other, const u8 *linear, i64 planes) {
     const i64 step = row->tiled_step, plane = row->plane, apart = row->channel_stride;
 #define LINE(i) load_duo(linear + (i) * apart)
 #define LOW(k) store(COLUMN(tiled, first + k), low_of(m[k]));
@@ -99,7 +99,7 @@ static ALWAYS_INLINE void pack_duo_block(const Row *row, u8 *tiled, u8 *other, c
 #define HIGH_STREAMED(k) stream(COLUMN(other, first + k), high_of(m[k]));
 #define PUT(number) {                                                                                                  \
         const i64 first = number;                                                                                      \
-        if (streams) { EIGHT(LOW_STREAMED) EIGHT(HIGH_STREAMED) } else { EIGHT(LOW) EIGHT(HIGH) }                      \
+        if (row->streams_out) { EIGHT(LOW_STREAMED) EIGHT(HIGH_STREAMED) } else { EIGHT(LOW) EIGHT(HIGH) }             \
     }
     BLOCK(duo, duo_zip_lo, duo_zip_hi, LINE, PUT);
 #undef LINE
@@ -270,19 +270,17 @@ static ALWAYS_INLINE const u8 *over_end(const Row *row, Cursor at, i64 planes) {
 #define DUOS(width, MOVE)
 #endif
 
-static ALWAYS_INLINE void pack_transposed(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 planes, int streams) {
+static ALWAYS_INLINE void pack_transposed(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 planes) {
 #define EDGE(edge) (planes == 1 ? pack_byte_edge : pack_word_edge)(row, first, line, edge)
-    TRANSPOSED(planes, planes, DUOS(planes, pack_duo_block(row, first, other, line, planes, streams)),
-               pack_block(row, first, line, planes, streams), EDGE)
+    TRANSPOSED(planes, planes, DUOS(planes, pack_duo_block(row, first, other, line, planes)),
+               pack_block(row, first, line, planes), EDGE)
 #undef EDGE
 }
 static void pack_transposed_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    if (row->streams_out) pack_transposed(row, tiled, linear, pixels, 1, 1);
-    else pack_transposed(row, tiled, linear, pixels, 1, 0);
+    pack_transposed(row, tiled, linear, pixels, 1);
 }
 static void pack_transposed_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    if (row->streams_out) pack_transposed(row, tiled, linear, pixels, 2, 1);
-    else pack_transposed(row, tiled, linear, pixels, 2, 0);
+    pack_transposed(row, tiled, linear, pixels, 2);
 }
 static ALWAYS_INLINE void unpack_transposed(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 planes, i64 width) {
 #define EDGE(edge) (planes == 1 ? unpack_byte_edge : unpack_word_edge)(row, first, line, edge)

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 NAME = "tessbed.kernels.a65._rows"
-FLAGS = ("-O1", "-g", "-shared", "-fPIC", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+FLAGS = ("-O1", "-g", "-fPIC", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 ROOT = Path(__file__).parents[3]
 SOURCES = ("_rows.c", "_rows_avx2.c")
 
@@ -46,8 +46,17 @@ def build(folder: Path, sources: Path, *flags: str) -> Path:
     assert gcc is not None
     library = folder / "_rows.abi3.so"
     include = sysconfig.get_paths()["include"]
-    command = [gcc, *FLAGS, *flags, "-DTESSBED_CHECKED", f"-I{include}", *(str(sources / name) for name in SOURCES)]
-    subprocess.run([*command, "-o", str(library)], check=True, capture_output=True, text=True)
+    objects = [str(folder / f"{name}.o") for name in SOURCES]
+    command = [gcc, *FLAGS, *flags, "-DTESSBED_CHECKED", f"-I{include}", "-c"]
+    compilers = [
+        subprocess.Popen([*command, str(sources / name), "-o", made], stderr=subprocess.PIPE, text=True)
+        for name, made in zip(SOURCES, objects, strict=True)
+    ]
+    for compiling in compilers:
+        _, said = compiling.communicate()
+        if compiling.returncode:
+            raise subprocess.CalledProcessError(compiling.returncode, compiling.args, stderr=said)
+    subprocess.run([gcc, *FLAGS, "-shared", *objects, "-o", str(library)], check=True, capture_output=True, text=True)
     return library
 
 

@@ -89,13 +89,12 @@ class VectorMove:
         return [read], [_span(self.target, self.shape, self.target_strides, self.target_lanes)]
 
     def __call__(self, scratch: np.ndarray) -> None:
-        sources = [
-            np.ndarray(self.shape, np.uint8, scratch, self.source + lane, self.source_strides)
-            for lane in self.source_lanes
-        ]
+        shape, source, strides = self.shape, self.source, self.source_strides
+        sources = [np.ndarray(shape, np.uint8, scratch, source + lane, strides) for lane in self.source_lanes]
         converted = CONVERSIONS[self.conversion](sources, dict(self.parameters))
+        target, strides = self.target, self.target_strides
         for lane, values in zip(self.target_lanes, converted, strict=True):
-            np.ndarray(self.shape, np.uint8, scratch, self.target + lane, self.target_strides)[...] = values
+            np.ndarray(shape, np.uint8, scratch, target + lane, strides)[...] = values
 
 
 @attrs.frozen

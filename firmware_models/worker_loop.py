@@ -72,12 +72,12 @@ def in_order(bands: Iterable[P], spec: DeviceSpec) -> Iterator[tuple[P, bool]]:
 
 def run_bands(worker: WorkerContext, bands: Iterable[Band]) -> Steps:
     """The worker loop. A band's slot is its number modulo the slots."""
-    spec = worker.spec
+    spec, scratch = worker.spec, worker.scratch
     for number, (band, ordered) in enumerate(in_order(bands, spec)):
         for group in wait_groups(band, spec):
             yield from worker.gather(group, oversized=band.oversized)
             worker.count("wait_groups")
-        packer = Packer(worker.scratch, band.steps)
+        packer = Packer(scratch, band.steps)
         yield from worker.pack(number % spec.slots, band.ticks, packer, band.chain, ordered=ordered)
         if ordered:
             worker.count("ordered_drains")

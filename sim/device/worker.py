@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from simpy import Event
+from simpy import Environment, Event
 
 from tessbed.sim.checkers.scratch_hazards import Staging
 from tessbed.sim.dma.engine import Dma
@@ -56,8 +56,11 @@ class WorkerContext:
     _death: DeviceFault | None = attrs.field(default=None, init=False)
     _pending: tuple[str, int | Sequence[int], int] = attrs.field(default=("", 0, 0), init=False)
     _tracer: Tracer | None = attrs.field(init=False)
+    _env: Environment = attrs.field(init=False)
+    _issue_ticks: int = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self._env, self._issue_ticks = self.wait_state.env, self.spec.dma.issue_ticks
         self._reads, self._writes = (
             self._dma.stream(self.wait_state, "read"),
             self._dma.stream(self.wait_state, "write"),
@@ -78,7 +81,7 @@ class WorkerContext:
     @property
     def tick(self) -> int:
         """Ticks since the launch."""
-        return event_queue.now(self.wait_state.env) - self._dma.origin
+        return event_queue.now(self._env) - self._dma.origin
 
     @property
     def faulty(self) -> int:
@@ -103,8 +106,10 @@ class WorkerContext:
         `oversized` says that the group is rows of a pitch that no field holds.
         """
         self._check_group(descriptors, oversized)
-        self._group, self.wait_state.wakeup.callbacks = descriptors, []
-        ticks = self.spec.dma.issue_ticks * len(descriptors)
+        wait_state = self.wait_state
+        wakeup = wait_state.wakeup
+        self._group, wakeup.callbacks = descriptors, []
+        ticks = self._issue_ticks * len(descriptors)
         if self._dma.ahead or not ticks:
             self._advance("issue", ticks)
             self._request_group(None)
@@ -112,17 +117,17 @@ class WorkerContext:
             self._timer.callbacks = self._on_issued
             self._pass("issue", ticks, self._timer)
         if self._death is None:
-            yield self.wait_state.wakeup
+            yield wakeup
             self._resumed()
             if self.staging and self._death is None:
                 self.staging.retire(range(self._seq - len(self._group), self._seq))
-        if fault := self._death or self.wait_state.fault:
+        if fault := self._death or wait_state.fault:
             raise fault
 
     def prefetch(self, descriptors: Sequence[Descriptor], *, oversized: bool = False) -> Steps:
         """Read one wait group into scratch, and go on; `wait_drains` waits for it too."""
         self._check_group(descriptors, oversized)
-        if ticks := self.spec.dma.issue_ticks * len(descriptors):
+        if ticks := self._issue_ticks * len(descriptors):
             yield from self._spend("issue", ticks)
         first = self._seq
         if self.staging:
@@ -156,7 +161,7 @@ class WorkerContext:
     def drain(self, slot: int, descriptors: Sequence[Descriptor]) -> Steps:
         """Issue the chain that empties `slot`, and go on."""
         self._check_slot(slot)
-        if ticks := self.spec.dma.issue_ticks * len(descriptors):
+        if ticks := self._issue_ticks * len(descriptors):
             yield from self._spend("issue", ticks)
         self._request_drain(slot, descriptors)
         self._dma.arbitrate_at_end()
@@ -168,7 +173,8 @@ class WorkerContext:
 
         `action` looks at the worker's scratch and at nothing else, for it may act later than it seems to.
         """
-        if not self._dma.ahead:
+        dma = self._dma
+        if not dma.ahead:
             yield from self.wait_slot(slot)
             yield from self.compute(ticks, action)
             if ordered:
@@ -183,13 +189,13 @@ class WorkerContext:
         if self.staging:
             self.staging.pack(action)
         self._advance("compute", ticks)
-        if self._dma.moves:
+        if dma.moves:
             self.wait_state.packing.append((self._ahead_to, action))
         if ordered:
             yield from self.wait_drains("order")
-        self._advance("issue", self.spec.dma.issue_ticks * len(descriptors))
+        self._advance("issue", self._issue_ticks * len(descriptors))
         self._request_drain(slot, descriptors)
-        if self._ahead_to <= event_queue.now(self.wait_state.env):
+        if self._ahead_to <= event_queue.now(self._env):
             self._dma.arbitrate_at_end()
 
     def wait_drains(self, reason: str = "end") -> Steps:
@@ -198,13 +204,13 @@ class WorkerContext:
 
     def catch_up(self) -> Steps:
         """Wait for the tick up to which the worker is ahead, with all its computations done."""
-        if self._ahead_to > event_queue.now(self.wait_state.env):
+        if self._ahead_to > event_queue.now(self._env):
             self._pending = ("ahead", 0, self._ahead_to)
             self.wait_state.wakeup.callbacks = []
-            event_queue.post(self.wait_state.env, self._ahead_to, event_queue.WORKER, self.wait_state.wakeup)
+            event_queue.post(self._env, self._ahead_to, event_queue.WORKER, self.wait_state.wakeup)
             self._dma.arbitrate()
             yield self.wait_state.wakeup
-        self.wait_state.pack_before(event_queue.now(self.wait_state.env) + 1)
+        self.wait_state.pack_before(event_queue.now(self._env) + 1)
 
     def count(self, name: str, n: int = 1) -> None:
         """Add `n` to one of the firmware's statistics."""
@@ -245,21 +251,23 @@ class WorkerContext:
 
     def _tick(self) -> int:
         """The tick it is for the worker."""
-        now = event_queue.now(self.wait_state.env)
+        now = event_queue.now(self._env)
         return now if now > self._ahead_to else self._ahead_to
 
     def _can_take(self, slot: int) -> bool:
         """Whether a wait for the slot would be none, nor raise anything."""
-        there = 0 <= slot < self.spec.slots and self._slots.get(slot, -1) not in self.wait_state.unfinished
-        return there and self.wait_state.fault is None and self._ahead_to <= event_queue.now(self.wait_state.env)
+        wait_state = self.wait_state
+        there = 0 <= slot < self.spec.slots and self._slots.get(slot, -1) not in wait_state.unfinished
+        return there and wait_state.fault is None and self._ahead_to <= event_queue.now(self._env)
 
     def _advance(self, reason: str, ticks: int) -> None:
         """Spend `ticks` ahead of the clock."""
         if ticks < 0:
             raise HazardError(f"worker {self.worker}: {reason} of {ticks} ticks")
         self.stalls[reason] += ticks
-        now, ahead_to = event_queue.now(self.wait_state.env), self._ahead_to
-        begin = now if now > ahead_to else ahead_to
+        now, begin = event_queue.now(self._env), self._ahead_to
+        if now > begin:
+            begin = now
         self._ahead_to = begin + ticks
         if self._tracer is not None:
             self._tracer.spent(self.worker, reason, begin, begin + ticks)
@@ -291,13 +299,13 @@ class WorkerContext:
         """Let `ticks` pass before `event`; returns the wake-up event, set for whatever rings it then."""
         if ticks < 0:
             raise HazardError(f"worker {self.worker}: {reason} of {ticks} ticks")
-        now = event_queue.now(self.wait_state.env)
+        now = event_queue.now(self._env)
         self._pending = (reason, ticks, now)
         self.stalls[reason] += ticks
         if self._tracer is not None:
             self._tracer.spent(self.worker, reason, now, now + ticks)
         self.wait_state.wakeup.callbacks = []
-        event_queue.post(self.wait_state.env, now + ticks, event_queue.WORKER, event)
+        event_queue.post(self._env, now + ticks, event_queue.WORKER, event)
         return self.wait_state.wakeup
 
     def _request_group(self, alarm: event_queue.Alarm | None) -> None:
@@ -309,16 +317,17 @@ class WorkerContext:
         seqs, tick = range(first, self._seq), self._tick()
         if self._tracer is not None:
             self._tracer.gathered(self.worker, first, group, tick)
-        self.wait_state.awaited.update(seqs)
+        dma, awaited = self._dma, self.wait_state.awaited
+        awaited.update(seqs)
         self._pending = ("gather", seqs, tick)
         try:
-            self._dma.read(self._reads, first, group, tick)
+            dma.read(self._reads, first, group, tick)
         except DeviceFault as death:
             self._death = death
-            self.wait_state.awaited.clear()
+            awaited.clear()
             if alarm is not None:
                 event_queue.run_callbacks(self.wait_state.wakeup)
-        self._dma.arbitrate()
+        dma.arbitrate()
 
     def _request_drain(self, slot: int, descriptors: Sequence[Descriptor]) -> None:
         seq = self._slots[slot] = self._seq
@@ -333,7 +342,7 @@ class WorkerContext:
     def _resumed(self) -> None:
         """The wait for transfers is over; perhaps before the tick up to which the worker is ahead."""
         reason, what, since = self._pending
-        now = event_queue.now(self.wait_state.env)
+        now = event_queue.now(self._env)
         if now > since:
             self.stalls[reason] += now - since
             if self._tracer is not None and not isinstance(what, int):
@@ -349,7 +358,7 @@ class WorkerContext:
             self._dma.arbitrate()
             yield self.wait_state.wakeup
             self._resumed()
-        if self._ahead_to > event_queue.now(self.wait_state.env) and self._may_meet_a_fault():
+        if self._ahead_to > event_queue.now(self._env) and self._may_meet_a_fault():
             yield from self.catch_up()
         if self.staging:
             self.staging.retire(seqs)
@@ -358,7 +367,7 @@ class WorkerContext:
 
     def _may_meet_a_fault(self) -> bool:
         """Whether a transfer has a fault, or is still to arrive, when its mapping may be another."""
-        now = event_queue.now(self.wait_state.env)
+        now = event_queue.now(self._env)
         return any(
             inflight.fault is not None or inflight.arrival >= now for inflight in self.wait_state.unfinished.values()
         )

@@ -108,14 +108,14 @@ class Dma:
         """
         if self._halted:
             return
-        batched = self.ahead and not self.tracing and self.tracer is None and len(descriptors) > 1
-        mapping = self.memory.latest(write=False) if batched else None
-        group = mapping and batch_of(stream, seq, arrival, descriptors, self.costs, mapping)
-        if group:
-            stream.requests += group.transfers
-            stream.unfinished[seq] = group
-            stream.pool.join(group)
-            return
+        if len(descriptors) > 1 and self.ahead and not self.tracing and self.tracer is None:
+            mapping = self.memory.latest(write=False)
+            group = mapping and batch_of(stream, seq, arrival, descriptors, self.costs, mapping)
+            if group:
+                stream.requests += group.transfers
+                stream.unfinished[seq] = group
+                stream.pool.join(group)
+                return
         for at, descriptor in enumerate(descriptors, seq):
             self._request(stream, at, arrival, self.costs.read(descriptor), (descriptor,))
 
@@ -170,13 +170,12 @@ class Dma:
             raise DeviceFault("worker_died", stream.worker)
         stream.requests += 1
         inflight = stream.unfinished[seq] = InFlightTransfer(stream, seq, stream.requests, tick, cost, descriptors)
-        self._look_up(inflight, stream, descriptors, plain)
+        self._look_up(inflight, plain)
         stream.pool.join(inflight)
 
-    def _look_up(
-        self, inflight: InFlightTransfer, stream: TransferStream, descriptors: tuple[Descriptor, ...], plain: bool
-    ) -> None:
+    def _look_up(self, inflight: InFlightTransfer, plain: bool) -> None:
         """Find out where the bytes of a transfer are, and what is special about it."""
+        stream, descriptors = inflight.stream, inflight.descriptors
         mapping = self.memory.latest(stream.write)
         if not mapping or not fit(mapping, descriptors, stream.wait_state.scratch.size, stream.write):
             self._find_places(inflight, plain)
@@ -200,7 +199,7 @@ class Dma:
         if self.inject.get((inflight.stream.worker, inflight.seq)) == "dma_error":
             return
         inflight.places, inflight.fault, inflight.movement = [], None, None
-        self._look_up(inflight, inflight.stream, inflight.descriptors, movement is None)
+        self._look_up(inflight, movement is None)
         if granted and movement is not None:
             self._schedule(inflight)
             event_queue.post_again(self.env, inflight)
@@ -296,20 +295,25 @@ class Dma:
         stream, movement = inflight.stream, inflight.movement
         if self.inject and self.inject.get((stream.worker, inflight.seq)) == "dma_error":
             self.on_strike("dma_error", stream.worker, inflight.seq)
-        if self.moves and stream.wait_state.packing:
-            stream.wait_state.pack_before(inflight.done)
-        if movement is not None:
-            if movement.delivered_at < 0:
-                movement.deliver(inflight.done)
-            _check_ticks(inflight, movement)
-            stream.traffic.moved_bytes += movement.moved_bytes
-        elif self.moves:
-            stream.traffic.moved_bytes += perform(inflight.places)
+        if self.moves:
+            if stream.wait_state.packing:
+                stream.wait_state.pack_before(inflight.done)
+            if movement is None:
+                stream.traffic.moved_bytes += perform(inflight.places)
+            else:
+                self._finish(inflight, movement)
         if self.tracing:
             self.trace.append(record_of(inflight, self.origin))
         if self.tracer is not None:
             self.tracer.landed(inflight, inflight.done)
         stream.land(inflight)
+
+    def _finish(self, inflight: InFlightTransfer, movement: Movement) -> None:
+        """The bytes that have not moved yet move at C."""
+        if movement.delivered_at < 0:
+            movement.deliver(inflight.done)
+        _check_ticks(inflight, movement)
+        inflight.stream.traffic.moved_bytes += movement.moved_bytes
 
 
 def _depart(movement: Movement, tick: int) -> None:

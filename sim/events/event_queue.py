@@ -23,8 +23,8 @@ launch up to millions of transfers. Hence these departures, all of them here:
   whether the next would be taken next anyway, and may be done at once.
 - Wake-ups. `wake` calls the callbacks at once where nothing that is in the queue can come before: no entry of this tick
   at or before the place of workers. Else it posts. Both have the same order of effects.
-- Looking ahead. `earliest_cause` walks the heap in place for the first tick at which an entry can cause anything; the
-  arbiter grants up to there without waiting for the clock.
+- Looking ahead. `earliest_cause` goes through the heap in place for the first tick at which an entry can cause
+  anything; the arbiter grants up to there without waiting for the clock.
 
 ## What must stay true
 
@@ -40,6 +40,7 @@ read its `core.Environment.step` and `events.Process._resume`, run the suite, an
 
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappush
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import attrs
@@ -57,6 +58,8 @@ ARBITRATION = EventPriority(2)
 TIMEOUT = EventPriority(3)
 Calls = Sequence[Callable[[Any], Any]]
 T = TypeVar("T")
+now: Callable[[Environment], int] = attrgetter("_now")
+"""The tick it is. Asked ten times for each band: attrgetter makes no frame of Python's."""
 
 
 def check_version(version: str) -> None:
@@ -102,11 +105,6 @@ def abandon(process: Process) -> None:
         target.callbacks.remove(process._resume)
 
 
-def now(env: Environment) -> int:
-    """The tick it is."""
-    return env._now  # pyright: ignore[reportReturnType]
-
-
 def post(env: Environment, tick: int, place: EventPriority, event: Any) -> None:
     """Let the callbacks of `event` be called at `tick`, in `place`."""
     heappush(env._queue, (tick, place, next(env._eid), event))
@@ -143,19 +141,16 @@ def is_first(env: Environment, tick: int, turn: int) -> bool:
 def earliest_cause(env: Environment, causes_at: Callable[[int, Any], int], never: int) -> int:
     """The least of `causes_at(tick, event)` over all that is in the queue, `never` where there is none.
 
-    `causes_at` must not be less than the `tick` at which the event is: nothing causes what lies before it. So below
-    an entry that causes something in its own tick the heap holds nothing earlier.
+    `causes_at` must not be less than the `tick` at which the event is: nothing causes what lies before it. So only
+    entries before the least that is known are asked; the heap has the early ones in front.
     """
+    earliest = never
     queue: list[Any] = env._queue
-    size, earliest, places = len(queue), never, [0]
-    for place in places:  # a heap: the children of a place come after it
-        if place < size and queue[place][0] < earliest:
-            tick, _, _, event = queue[place]
+    for tick, _, _, event in queue:
+        if tick < earliest:
             found = causes_at(tick, event)
             if found < earliest:
                 earliest = found
-            if found > tick:
-                places += (2 * place + 1, 2 * place + 2)
     return earliest
 
 

@@ -18,7 +18,9 @@ import numpy as np
 from tessbed.sim.errors import EngineError
 from tessbed.sim.exact import native, period_skip
 from tessbed.sim.exact.engine import chosen_form
-from tessbed.sim.exact.program import BandRun, Cost, Integers, LaunchProgram, Prices, TimedBand
+from tessbed.sim.exact.order_tables import OrderTables, makespan_in_c, order_tables, settings_at
+from tessbed.sim.exact.prices import Integers, Prices
+from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, TimedBand
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 
 
@@ -62,14 +64,14 @@ class LaunchTables:
     """Launches to be timed together. Prices list the transfers of all, one launch after the other, and the bands."""
 
     launches: tuple[LaunchOrder, ...]
-    _tables: tuple[native.OrderTables, ...]
+    _tables: tuple[OrderTables, ...]
     _transfers: tuple[int, ...]
     _bands: tuple[int, ...]
 
     @classmethod
     def of(cls, launches: Sequence[LaunchOrder]) -> "LaunchTables":
         """The tables of launches, laid out."""
-        orders = tuple(native.order_tables(o.sizes, o.ordered, o.descriptors, o.workers) for o in launches)
+        orders = tuple(order_tables(o.sizes, o.ordered, o.descriptors, o.workers) for o in launches)
         transfers = [launch.transfers for launch in launches]
         return cls(tuple(launches), orders, _starts(transfers), _starts([len(launch.sizes) for launch in launches]))
 
@@ -80,8 +82,8 @@ class LaunchTables:
         """
         self._check_fits(prices)
         if chosen_form() == "native":
-            settings = native.settings_at(device, prices)
-            return [native.makespan_in_c(settings, self._tables[n], *self.own(prices, n)) for n in wanted]
+            settings = settings_at(device, prices)
+            return [makespan_in_c(settings, self._tables[n], *self.own(prices, n)) for n in wanted]
         priced = _priced_device(device, prices)
         counted = (period_skip.count_in_python(priced, self.launches[n].program(*self.own(prices, n))) for n in wanted)
         return [max(tally.finish for tally in one.tallies) for one in counted]

@@ -5,18 +5,13 @@ The orders of fields are the structs of `_exact.c`.
 """
 
 from array import array
-from collections.abc import Sequence
 from itertools import chain, starmap
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any
 
 from tessbed.sim.exact.program import (
     BandRun,
     CountResult,
-    Integers,
     LaunchProgram,
-    Prices,
     Sums,
     Tally,
     TimedBand,
@@ -36,7 +31,7 @@ else:
 
 MOST_TICKS = 1 << 61
 MOST_TRANSFERS = 1 << 40
-BAND_FIELDS, TICKS_FIELD = 6, 2
+BAND_FIELDS = 6
 """Of a Band: its first group, its wait groups, its ticks, whether it is ordered, its drain, its descriptors."""
 
 
@@ -44,13 +39,18 @@ def count_in_c(
     spec: DeviceSpec, program: LaunchProgram, *, tracing: bool = False, skips: bool = True
 ) -> CountResult | None:
     """All that is counted of a launch, as `count_in_python` does; None where its ticks could leave 62 bits."""
-    assert _exact is not None
     costs, groups, bands = _bands(program.bands)
     if not _fits(spec, program, costs, bands):
         return None
     settings = array("q", _settings(spec, skips and not tracing, tracing))
-    figures, times = _exact.count(settings, costs, groups, bands, *_runs(program.workers))
+    figures, times = count(settings, costs, groups, bands, *run_tables(program.workers))
     return _counted(len(program.workers), spec, array("q", figures), array("q", times))
+
+
+def count(settings: "array[int]", costs: Any, groups: "array[int]", bands: Any, *runs: "array[int]") -> tuple[Any, Any]:
+    """The figures of a launch and the times of its transfers, from tables of 64-bit integers."""
+    assert _exact is not None
+    return _exact.count(settings, costs, groups, bands, *runs)
 
 
 def _fits(spec: DeviceSpec, program: LaunchProgram, costs: "array[int]", bands: "array[int]") -> bool:
@@ -90,7 +90,7 @@ def _bands(bands: tuple[TimedBand, ...]) -> "tuple[array[int], array[int], array
     return costs, groups, rows
 
 
-def _runs(workers: tuple[tuple[BandRun, ...], ...]) -> "tuple[array[int], array[int], array[int]]":
+def run_tables(workers: tuple[tuple[BandRun, ...], ...]) -> "tuple[array[int], array[int], array[int]]":
     """The bands of all runs one after the other, runs as parts of them, and each worker's runs, first and end."""
     order, runs, spans = array("i"), array("q"), array("q")
     for worker in workers:
@@ -128,54 +128,3 @@ def _sums(figures: "array[int]") -> Sums:
     return Sums(
         transfers, (grants_high << 64) + (grants_low & WORD), (ends_high << 64) + (ends_low & WORD), weighted & WORD
     )
-
-
-class OrderTables(NamedTuple):
-    """What stays of a launch at other prices: groups, bands without their ticks, then the tables of `_runs`."""
-
-    groups: "array[int]"
-    bands: Integers
-    order: "array[int]"
-    runs: "array[int]"
-    spans: "array[int]"
-
-
-def order_tables(
-    sizes: Sequence[Sequence[int]],
-    ordered: Sequence[bool],
-    descriptors: Sequence[int],
-    workers: tuple[tuple[BandRun, ...], ...],
-) -> OrderTables:
-    """The tables of bands whose wait groups have so many transfers; transfers are counted in that order."""
-    groups, rows, transfers = array("q"), [], 0
-    for size, waits, segments in zip(sizes, ordered, descriptors, strict=True):
-        first = len(groups) // 2
-        for number in (*size, 1):
-            groups.extend((transfers, number))
-            transfers += number
-        rows.append((first, len(size), 0, waits, first + len(size), segments))
-    bands = np.array(rows, np.int64).reshape(-1, BAND_FIELDS)
-    return OrderTables(groups, bands, *_runs(workers))
-
-
-def settings_at(spec: DeviceSpec, prices: Prices) -> "array[int]":
-    """The settings of a device, its ticks at these prices."""
-    dma = spec.dma
-    settings = (
-        *(spec.cores, spec.slots, prices.stagger_ticks, prices.relaunch_ticks, prices.issue_ticks),
-        *(dma.read_channels, dma.write_channels, prices.read_latency_ticks, prices.write_latency_ticks),
-        *(prices.outstanding, dma.channel_scope == "per_core", dma.arbitration == "round_robin"),
-        *(len(DIRECTIONS) if spec.memory.split_port else 1, True, False),
-    )
-    return array("q", settings)
-
-
-def makespan_in_c(settings: "array[int]", tables: OrderTables, costs: Integers, ticks: Integers) -> int:
-    """The last finish of a launch; its ticks fit into 62 bits, which `launch_tables` sees to."""
-    assert _exact is not None
-    bands = tables.bands.copy()
-    bands[:, TICKS_FIELD] = ticks
-    figures, _ = _exact.count(settings, costs, tables.groups, bands, tables.order, tables.runs, tables.spans)
-    worker_fields = 2 + len(STALLS) + 6 * len(DIRECTIONS)
-    finishes = np.frombuffer(figures, np.int64)[1 : len(tables.spans) // 2 * worker_fields : worker_fields]
-    return int(finishes.max())

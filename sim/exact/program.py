@@ -5,12 +5,8 @@ from itertools import chain, repeat
 from typing import NamedTuple
 
 import attrs
-import numpy as np
-from numpy.typing import NDArray
 
 from tessbed.sim.stats import Digest, PoolStats, PortStats, WorkerStats
-
-Integers = NDArray[np.int64]
 
 
 class Cost(NamedTuple):
@@ -59,30 +55,6 @@ class LaunchProgram:
         table: dict[TimedBand, int] = {}
         runs = tuple((BandRun(tuple(table.setdefault(band, len(table)) for band in bands)),) for bands in workers)
         return cls(tuple(table), runs)
-
-
-@attrs.frozen(eq=False)
-class Prices:
-    """What one timing of launches differs in; every tick is a multiple of a part of a device's tick.
-
-    `costs` has s, m and c of each transfer, a row each in the order of the tables; `ticks` what each band
-    computes for.
-    """
-
-    costs: Integers
-    ticks: Integers
-    stagger_ticks: int
-    relaunch_ticks: int
-    issue_ticks: int
-    read_latency_ticks: int
-    write_latency_ticks: int
-    outstanding: int
-
-    @property
-    def settings(self) -> tuple[int, ...]:
-        """All that is no price of a transfer or a band."""
-        latencies = self.read_latency_ticks, self.write_latency_ticks
-        return self.stagger_ticks, self.relaunch_ticks, self.issue_ticks, *latencies, self.outstanding
 
 
 class TransferTimes(NamedTuple):

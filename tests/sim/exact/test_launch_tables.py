@@ -9,7 +9,8 @@ import pytest
 from tessbed.sim.errors import EngineError
 from tessbed.sim.exact.engine import simulate
 from tessbed.sim.exact.launch_tables import LaunchOrder, LaunchTables
-from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, Prices, TimedBand
+from tessbed.sim.exact.prices import Prices
+from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, TimedBand
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 
 DEVICE = override(DeviceSpec(), {"cores": 3, "dma": {"read_channels": 2, "outstanding": 3}})

@@ -22,7 +22,7 @@ from tessbed.scenarios.exact_device import ExactDevice
 from tessbed.scenarios.study.calibration.experiment import Experiment
 from tessbed.scenarios.study.calibration.prediction.compute_terms import TERMS, counting_device, term_matrix
 from tessbed.sim.exact.launch_tables import LaunchOrder, LaunchTables
-from tessbed.sim.exact.program import Prices
+from tessbed.sim.exact.prices import Prices
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.transfer.cost import Counts
 

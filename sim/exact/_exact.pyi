@@ -3,4 +3,4 @@
 def count(
     spec: object, costs: object, groups: object, bands: object, order: object, runs: object, spans: object, /
 ) -> tuple[bytes, bytes]:
-    """The figures of a launch and its moments, as 64-bit integers. MemoryError; an interrupt ends it."""
+    """The figures of a launch and its times, as 64-bit integers. MemoryError; an interrupt ends it."""

@@ -43,11 +43,13 @@ def count_in_c(
     if not _fits(spec, program, costs, bands):
         return None
     settings = array("q", _settings(spec, skips and not tracing, tracing))
-    figures, times = count(settings, costs, groups, bands, *run_tables(program.workers))
+    figures, times = figures_in_c(settings, costs, groups, bands, *run_tables(program.workers))
     return _counted(len(program.workers), spec, array("q", figures), array("q", times))
 
 
-def count(settings: "array[int]", costs: Any, groups: "array[int]", bands: Any, *runs: "array[int]") -> tuple[Any, Any]:
+def figures_in_c(
+    settings: "array[int]", costs: Any, groups: "array[int]", bands: Any, *runs: "array[int]"
+) -> tuple[Any, Any]:
     """The figures of a launch and the times of its transfers, from tables of 64-bit integers."""
     assert _exact is not None
     return _exact.count(settings, costs, groups, bands, *runs)

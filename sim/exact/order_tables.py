@@ -60,7 +60,7 @@ def makespan_in_c(settings: "array[int]", tables: OrderTables, costs: Integers, 
     """The last finish of a launch; its ticks fit into 62 bits, which `launch_tables` sees to."""
     bands = tables.bands.copy()
     bands[:, TICKS_FIELD] = ticks
-    figures, _ = native.count(settings, costs, tables.groups, bands, tables.order, tables.runs, tables.spans)
+    figures, _ = native.figures_in_c(settings, costs, tables.groups, bands, tables.order, tables.runs, tables.spans)
     worker_fields = 2 + len(STALLS) + 6 * len(DIRECTIONS)
     finishes = np.frombuffer(figures, np.int64)[1 : len(tables.spans) // 2 * worker_fields : worker_fields]
     return int(finishes.max())

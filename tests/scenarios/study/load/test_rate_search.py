@@ -78,6 +78,9 @@ def test_loadgen_sends_as_its_scenarios_say() -> None:
     assert runs["single-stream"].total(0, "offered") == 600
     assert set(runs["multi-stream"].latencies(0)) == {8 * SERVICE}
     assert runs["offline"].window_ticks == 24_576 * SERVICE
+    longer = simulate_load(as_loadgen(program, "offline", 100))
+    assert longer.window_ticks == 600 * 100 * 10**6
+    assert longer.total(0, "offered") == 60_000
     assert runs["server"].program.streams[0].arrivals == Arrivals("random", Distribution("poisson", 2 * SERVICE))
     free = attrs.evolve(program.streams[0], deadline_ticks=None)
     with pytest.raises(ScenarioError, match="wanted both"):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 1 << 20
 GOLDEN_FACTOR = 2654435761
+OF_EXTERNAL = "golden"
+"""The pattern that an external job is taken to write."""
 
 
 EVERYTHING = frozenset(["op", "dtype", "shape", "span"])
@@ -156,8 +158,7 @@ def fill(out: "NDArray[np.uint8]", job: ScenarioJob, seed: int, advance: Advance
     """
     source = job.input
     if source.path is None:
-        assert source.pattern is not None
-        for part in PATTERNS[source.pattern](out, seed, job.index):
+        for part in PATTERNS[source.pattern or OF_EXTERNAL](out, seed, job.index):
             advance(part)
     elif source.path.suffix.lower() == ".bin":
         _read_exactly(source.path, out)

@@ -73,19 +73,20 @@ class Geometry:
 class InputSource:
     """Where input bytes come from: a pattern's name, a file (`written` as the scenario says it), or a job's output.
 
-    `maker` is that job.
+    `maker` is that job; none where it is external, and writes the port `port`.
     """
 
     pattern: str | None = None
     path: Path | None = None
     written: str | None = None
     job: str | None = None
+    port: str | None = None
     maker: "ScenarioJob | None" = attrs.field(default=None, eq=False, repr=False)
 
     @property
     def values(self) -> dict[str, Any]:
         """As a scenario says it."""
-        said = {"pattern": self.pattern, "file": self.written, "job": self.job}
+        said = {"pattern": self.pattern, "file": self.written, "job": self.job, "port": self.port}
         return {name: value for name, value in said.items() if value is not None}
 
 

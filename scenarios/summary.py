@@ -35,7 +35,7 @@ def _load(load: Load) -> Iterator[str]:
     for stage in load.stages:
         if stage.ticks is not None:
             yield ""
-            behind = f", after {', '.join(stage.after)}" if stage.after else ""
+            behind = f", after {', '.join(stage.needs)}" if stage.needs else ""
             yield f"[{stage.index}] {stage.name}: external, on {stage.server}{behind}"
             yield f"    takes   {stage.ticks.words}"
     for stream in load.streams:
@@ -130,5 +130,5 @@ def _tiles(plan: Plan) -> str:
 
 def _input(job: ScenarioJob) -> str:
     if job.input.job:
-        return f"the output of {job.input.job}"
+        return f"the output of {job.input.job}{f', port {job.input.port}' if job.input.port else ''}"
     return f"pattern {job.input.pattern}" if job.input.pattern else f"from {job.input.written}"

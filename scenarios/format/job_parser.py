@@ -175,6 +175,9 @@ def _together(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
     if len(written) != 1:
         what = " and ".join(written) or "neither pattern nor file"
         reader.report_error((*path, "input"), f"got {what}, wanted one of them")
+    elif given.get("port") is not None and "job" not in written:
+        text = f"got port with {written[0]}, wanted job: it is a port of an external job"
+        reader.report_error((*path, "input", "port"), text)
 
 
 def judge_expected_ticks(reader: Reader, path: KeyPath, values: dict[str, Any]) -> None:
@@ -421,4 +424,6 @@ def _entries(reader: Reader, path: KeyPath, name: str, without: list[int], other
 
 def _input_source(values: dict[str, Any], folder: Path) -> InputSource:
     written = values.get("file")
-    return InputSource(values.get("pattern"), folder / written if written else None, written, values.get("job"))
+    return InputSource(
+        values.get("pattern"), folder / written if written else None, written, values.get("job"), values.get("port")
+    )

@@ -62,7 +62,8 @@ class Distribution:
 class Stage:
     """A job's place in a load. `index` is that of its entry in the file; `server` and `ticks` are an external job's.
 
-    It reads the output of the job `reads`, or, as a kernel of one's own, those of `handed`. `place` is that of its
+    It reads the output of the job `reads`, or, as a kernel of one's own or an external job, those of `handed`; `ports`
+    are an external job's, as the file says them. `place` is that of its
     timeout, for messages.
     """
 
@@ -71,6 +72,7 @@ class Stage:
     after: tuple[str, ...] = ()
     reads: str | None = None
     handed: tuple[str, ...] = ()
+    ports: tuple[tuple[str, tuple[dict[str, Any], ...]], ...] = ()
     device: str | None = None
     priority: int | None = None
     server: str | None = None
@@ -169,6 +171,7 @@ class Stream:
     device: str | None = None
     priority: int = 0
     place: Any = attrs.field(default=None, eq=False, repr=False)
+    arrivals_place: Any = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -264,9 +267,15 @@ def stage_values(stage: Stage) -> dict[str, Any]:
     """What a load adds to the keys of a job; all keys of an external one."""
     order = {"after": list(stage.after)} if stage.after else {}
     if stage.ticks is not None:
-        return {"name": stage.name, "op": "external", "server": stage.server, "ticks": stage.ticks.values, **order}
+        ports = {side: [_without_none(port) for port in listed] for side, listed in stage.ports}
+        own = {"name": stage.name, "op": "external", "server": stage.server, "ticks": stage.ticks.values}
+        return {**own, **ports, **order}
     own = {"device": stage.device, "priority": stage.priority}
     return {**order, **{name: value for name, value in own.items() if value is not None}}
+
+
+def _without_none(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def order_of(stages: dict[str, tuple[str, ...]]) -> Iterator[str]:

@@ -1,6 +1,9 @@
 """`tessbed load` at a terminal: its document, its bytes by seed, its options together, and its exit codes."""
 
 import json
+import os
+import subprocess
+import sys
 
 import attrs
 import pytest
@@ -20,6 +23,15 @@ arrivals = { poisson = 1_000_000 }
 [load]
 frames = 1000
 seed = 3
+"""
+
+
+FAULT = """\
+[[faults]]
+stream = "camera"
+frame = 17
+job = "image"
+kind = "lost"
 """
 
 
@@ -54,6 +66,20 @@ def test_the_same_seed_gives_the_same_bytes(tessbed) -> None:
     assert first == again == third != other
 
 
+def test_the_same_bytes_in_every_process(tmp_path) -> None:
+    """No order of a set or a hash is in a report: two processes with other hash seeds print the same bytes."""
+    timed = SOUND.replace('backend = "ev74"', 'backend = "ev74"\ntimeout_ticks = 700_000', 1)
+    (tmp_path / "fault.toml").write_text(timed + FAULT)
+    printed = []
+    for hash_seed in ("1", "2"):
+        command = [sys.executable, "-m", "tessbed", "load", "fault.toml", "--json", "--engine", "verify"]
+        ran = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": hash_seed}
+        )
+        printed.append(ran.stdout)
+    assert printed[0] == printed[1] != b""
+
+
 def test_the_same_bytes_in_python_and_in_c(tessbed, monkeypatch) -> None:
     """The form of the recurrence is nobody's business."""
     native = tessbed("load", "open.toml", "--json").out
@@ -82,15 +108,6 @@ def test_a_disagreement_ends_with_1(tessbed, monkeypatch) -> None:
     said = tessbed("load", "sound.toml", "--engine", "verify")
     assert said.code == 1
     assert "verify: FAILED: job image of frame 0 of camera: ready, start, end" in said.out
-
-
-FAULT = """\
-[[faults]]
-stream = "camera"
-frame = 17
-job = "image"
-kind = "lost"
-"""
 
 
 def test_faults_are_reported_with_their_cost(tessbed, tmp_path) -> None:

@@ -65,6 +65,11 @@ def _of_rule(reader: Reader, path: KeyPath, rule: str, given: Values, stream: st
 def _trace(reader: Reader, path: KeyPath, written: str, stream: str, folder: Path) -> Arrivals | None:
     """The rows of the stream. Reports the first row that can not be, by its line."""
     ticks: list[int] = []
+    if (folder / written).exists() and not (folder / written).is_file():
+        reader.report_error(
+            path, f'got "{written}", which is no file, wanted a .csv with a tick and a stream in each row'
+        )
+        return None
     try:
         with (folder / written).open(encoding="utf-8", newline="") as file:
             rows = csv.reader(file)
@@ -72,7 +77,7 @@ def _trace(reader: Reader, path: KeyPath, written: str, stream: str, folder: Pat
             for row in rows:
                 if rows.line_num == 1 and tuple(row) == COLUMNS:
                     continue
-                if len(row) != 2 or not (row[0].isascii() and row[0].isdecimal()) or int(row[0]) > LAST_TICK:
+                if len(row) != 2 or not _is_tick(row[0]):
                     text = f"got {','.join(row)!r}, wanted a tick and a stream, or tick,stream in the first line"
                     return _no_trace(reader, path, written, rows.line_num, text)
                 tick = int(row[0])
@@ -90,6 +95,10 @@ def _trace(reader: Reader, path: KeyPath, written: str, stream: str, folder: Pat
         reader.report_error(path, f'got "{written}" without a row of "{stream}", wanted one row for each frame')
         return None
     return Arrivals("trace", trace=written, ticks=tuple(ticks))
+
+
+def _is_tick(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= len(str(LAST_TICK)) and int(text) <= LAST_TICK
 
 
 def _no_trace(reader: Reader, path: KeyPath, written: str, line: int, text: str) -> None:

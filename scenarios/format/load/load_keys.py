@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from tessbed.scenarios.format.schema_keys import (
+    CBLOCKED,
     DEVICE,
     FAULT,
     FILE_NAME,
@@ -16,12 +17,16 @@ from tessbed.scenarios.format.schema_keys import (
     JOB,
     KERNEL_JOB,
     MAX_SEED,
+    PER_AXIS,
     SCENARIO,
     TEXT,
+    TILED,
     Key,
     Kind,
+    all_dtypes,
     integer_kind,
     listed,
+    one_from,
     one_of,
     op_names,
 )
@@ -84,15 +89,36 @@ def _ops() -> tuple[str, ...]:
     return (*op_names(), EXTERNAL)
 
 
+PORT = (
+    Key("dtype", "scalar type of the port's tensor", one_from(all_dtypes), required=True),
+    Key("shape", "logical extents of the port's tensor", PER_AXIS, required=True),
+    Key("tiled", "its layout: pixel-major tiles", table=TILED),
+    Key("cblocked", "its layout: channel blocks of 16; dense row-major without both", table=CBLOCKED),
+)
 EXTERNAL_JOB = (
     Key("name", "name of the job, unique in the file", TEXT, required=True),
     Key("op", "external: no operation of Tessbed, it only takes time in a load", one_of(EXTERNAL), required=True),
     Key("server", "the server that it occupies, by name", TEXT, required=True),
     Key("ticks", "how long it takes", SERVICE, required=True),
+    Key(
+        "reads",
+        "what it reads of other jobs, which end before it starts; the layouts must be equal",
+        table=(Key("job", "the job whose output it reads, by name", TEXT, required=True), *PORT),
+        many=True,
+    ),
+    Key(
+        "writes",
+        "what it writes, for jobs with input = { job, port }; their bytes are the golden pattern",
+        table=(Key("name", "name of the port", TEXT, required=True), *PORT),
+        many=True,
+    ),
     AFTER,
 )
 """The keys of a job that takes time on a server of its own."""
-HANDED = Key("job", "the output of an earlier job, by name; the layouts must be equal", TEXT)
+HANDED = (
+    Key("job", "the output of an earlier job, by name; the layouts must be equal", TEXT),
+    Key("port", "which port of an external job; its only one without the key", TEXT),
+)
 PLACE = (
     AFTER,
     Key("device", "the [[devices]] that run it in a load, by name; those of its stream without it", TEXT),
@@ -100,7 +126,7 @@ PLACE = (
 )
 LOADED_JOB = (
     *(attrs.evolve(key, kind=OP_OR_EXTERNAL) if key.name == "op" else key for key in JOB if key.name != "input"),
-    attrs.evolve(next(key for key in JOB if key.name == "input"), table=(*INPUT, HANDED)),
+    attrs.evolve(next(key for key in JOB if key.name == "input"), table=(*INPUT, *HANDED)),
     *PLACE,
 )
 ARRIVALS = (

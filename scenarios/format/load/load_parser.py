@@ -15,6 +15,7 @@ from tessbed.scenarios.format.diagnostics import KeyPath, Location, alternatives
 from tessbed.scenarios.format.load.arrival_parser import arrivals_of
 from tessbed.scenarios.format.load.fault_parser import faults_of
 from tessbed.scenarios.format.load.load_keys import EXTERNAL
+from tessbed.scenarios.format.load.port_parser import judge_ports, layout_words
 from tessbed.scenarios.format.reader import Reader
 from tessbed.scenarios.load.load_model import (
     A65_SERVER,
@@ -50,6 +51,7 @@ def load_of(reader: Reader, values: Values, plans: Mapping[int, Plan], device: D
     stages = [_stage(reader, index, job) for index, job in enumerate(listed) if isinstance(job.get("name"), str)]
     _order(reader, stages)
     _handed_on(reader, stages, listed, plans)
+    judge_ports(reader, stages, listed, plans)
     groups = _devices(reader, values.get("devices") or (), device)
     servers = _servers(reader, values.get("servers") or (), stages, groups)
     streams = _streams(reader, values.get("streams") or (), stages, device, folder)
@@ -78,6 +80,7 @@ def _stage(reader: Reader, index: int, job: Values) -> Stage:
         after=tuple(name for name in job.get("after") or () if isinstance(name, str)),
         reads=None if external else (job.get("input") or {}).get("job"),
         handed=tuple(_makers(job)),
+        ports=_ports(job) if external else (),
         device=None if external else job.get("device"),
         priority=None if external else job.get("priority"),
         server=job.get("server") if external else None,
@@ -86,8 +89,16 @@ def _stage(reader: Reader, index: int, job: Values) -> Stage:
     )
 
 
+def _ports(job: Values) -> tuple[tuple[str, tuple[Values, ...]], ...]:
+    """The ports of an external job as the file says them, those that it reads and those that it writes."""
+    return tuple((side, tuple(job[side])) for side in ("reads", "writes") if job.get(side))
+
+
 def _makers(job: Values) -> Iterator[str]:
-    """The jobs whose outputs the buffers of a kernel hold."""
+    """The jobs whose outputs the buffers of a kernel hold, or the ports of an external job read."""
+    for port in job.get("reads") or ():
+        if isinstance(port, dict) and isinstance(port.get("job"), str):
+            yield port["job"]
     buffers = job.get("buffers")
     for said in buffers.values() if isinstance(buffers, dict) else ():
         if isinstance(said, dict) and isinstance(said.get("job"), str):
@@ -150,26 +161,16 @@ def _handed_on(reader: Reader, stages: Sequence[Stage], listed: Sequence[Values]
         if maker is None or not reader.sound(path):
             continue
         if is_external(listed[maker.index]):
-            text = f'got "{maker.name}", an external job, which writes no bytes: wanted a pattern or a file here'
-            reader.report_error(path, f'{text}, and after = ["{maker.name}"]')
-        elif "kernel" in listed[maker.index]:
+            continue  # its ports are judged with those of others
+        if "kernel" in listed[maker.index]:
             text = f'got "{maker.name}", a kernel of one\'s own, wanted a job of an operation: its layout is known'
             reader.report_error(path, text)
         elif maker.index in plans and stage.index in plans:
             written = byte_layout(plans[maker.index], written=True)
             wanted = byte_layout(plans[stage.index], written=False)
             if written != wanted:
-                text = (
-                    f'got "{maker.name}", which writes {_layout(written)}, wanted {_layout(wanted)}, as this job reads'
-                )
-                reader.report_error(path, text)
-
-
-def _layout(layout: tuple[object, ...]) -> str:
-    kind, dtype, shape, axes, _ = layout
-    extents = list(shape) if isinstance(shape, tuple) else shape
-    detail = f"strides and extents {axes}" if kind == "linear" else f"extents and tiles of c, d, h, w {axes}"
-    return f"{kind} {dtype} of {extents} with {detail}"
+                text = f'got "{maker.name}", which writes {layout_words(written)}, wanted {layout_words(wanted)},'
+                reader.report_error(path, f"{text} as this job reads")
 
 
 def _devices(reader: Reader, listed: Sequence[Values], device: DeviceSpec) -> tuple[DeviceGroup, ...]:
@@ -241,7 +242,8 @@ def _streams(
             kept = {
                 name: values[name] for name in ("deadline_ticks", "in_flight", "queue", "on_full", "device", "priority")
             }
-            found.append(Stream(values["name"], jobs, arrivals, place=place, **kept))
+            came = reader.source.place((*path, "arrivals"))
+            found.append(Stream(values["name"], jobs, arrivals, place=place, arrivals_place=came, **kept))
     return tuple(found)
 
 

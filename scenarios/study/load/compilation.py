@@ -80,6 +80,7 @@ def compile_load(scenario: Scenario) -> LoadProgram:
     classes, kernels = ClassTable(), _kernels(scenario)
     streams = tuple(_stream(scenario, load, stream, stations, classes, kernels) for stream in load.streams)
     _check_deadlines(load, streams)
+    _check_ends(load, streams)
     struck = _struck(scenario, load, streams)
     return LoadProgram(
         stations=stations,
@@ -276,6 +277,23 @@ def a65_ticks(job: ScenarioJob) -> int:
     """What the job takes on a core, in modelled ticks."""
     execution = a65.prepare(job.plan)
     return modelled_ticks(execution.plan, execution.path)
+
+
+def _check_ends(load: Load, streams: Sequence[StreamProgram]) -> None:
+    """Raise ScenarioError for frames that circulate without a tick, where nothing limits their number."""
+    problems = []
+    for number, (stream, program) in enumerate(zip(load.streams, streams, strict=True)):
+        arrivals = stream.arrivals
+        if load.frames is not None or arrivals.kind != "closed" or arrivals.think:
+            continue
+        idle = all(stage.ticks.mean == 0 for stage in program.stages)
+        if idle or stream.on_full != "block":
+            what = "take no tick" if idle else "are dropped"
+            text = f"got closed without think, wanted think of 1 or more, or load.frames: frames that {what} would come"
+            place = stream.arrivals_place or Location(f"stream {stream.name}")
+            problems.append(Problem(place, f"streams[{number}].arrivals: {text} again in the same tick, for ever"))
+    if problems:
+        raise ScenarioError(problems)
 
 
 def _check_deadlines(load: Load, streams: Sequence[StreamProgram]) -> None:

@@ -108,8 +108,8 @@ MISTAKES = {
     "bytes of an external job": (
         'input = { job = "image" }',
         'input = { job = "network" }',
-        'f:25:17: jobs[2].input.job: got "network", an external job, which writes no bytes: '
-        'wanted a pattern or a file here, and after = ["network"]',
+        'f:25:17: jobs[2].input.job: got "network", an external job, which says nothing of what it writes: '
+        'wanted writes there, or a pattern or a file here, and after = ["network"]',
     ),
     "an external job without a server": (
         'server = "mla"\n',
@@ -195,6 +195,25 @@ MISTAKES = {
         'trace = "none.csv"',
         'f:33:22: streams[0].arrivals.trace: got "none.csv", which can not be read: No such file or directory',
     ),
+    "a trace that is no file": (
+        "every = 500_000",
+        'trace = "folder"',
+        'f:33:22: streams[0].arrivals.trace: got "folder", which is no file, wanted a .csv with a tick and a stream in '
+        "each row",
+    ),
+    "a trace of too many digits": (
+        "every = 500_000",
+        'trace = "digits.csv"',
+        "f:33:22: streams[0].arrivals.trace: digits.csv, line 1: got '99999999999999999999,camera', wanted a tick and "
+        "a stream, or tick,stream in the first line",
+    ),
+    "frames that are dropped and come again at once": (
+        'arrivals = { every = 500_000 }\ndeadline_ticks = 400_000\nqueue = 2\non_full = "drop_old"\n'
+        "[load]\nframes = 100",
+        'arrivals = { closed = 9 }\nqueue = 0\non_full = "drop_new"\n[load]\nhorizon_ticks = 900',
+        "f:33:12: streams[0].arrivals: got closed without think, wanted think of 1 or more, or load.frames: frames "
+        "that are dropped would come again in the same tick, for ever",
+    ),
     "a deadline below the service time": (
         "deadline_ticks = 400_000",
         "deadline_ticks = 4_000",
@@ -251,10 +270,21 @@ MISTAKES = {
 def test_a_mistake_is_reported_in_its_place(old: str, new: str, expected: str, tmp_path: Path) -> None:
     """One line for each mistake: what was got, what was wanted, what to do."""
     (tmp_path / "late.csv").write_text("tick,stream\n3,camera\n9,other\n5,camera\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "digits.csv").write_text("99999999999999999999,camera\n")
     (tmp_path / "words.csv").write_text("3,camera\nsoon,camera\n")
     (tmp_path / "other.csv").write_text("tick,stream\n3,kamera\n")
     assert SOUND.count(old) == 1
     assert problems_of(SOUND.replace(old, new), tmp_path) == [expected]
+
+
+def test_frames_that_take_no_tick_do_not_circulate_for_ever() -> None:
+    """A closed stream of an external job of no tick, with nothing but a horizon, would never pass its first tick."""
+    text = 'name = "x"\n[[jobs]]\nname = "n"\nop = "external"\nserver = "s"\nticks = 0\n'
+    text += '[[streams]]\nname = "c"\narrivals = { closed = 1 }\n[load]\nhorizon_ticks = 5\n'
+    (problem,) = problems_of(text)
+    assert problem.startswith("f:9:12: streams[0].arrivals: got closed without think, wanted think of 1 or more")
+    assert problems_of(text.replace("closed = 1", "closed = 1, think = 1")) == []
 
 
 def test_what_is_shown_reads_back_as_the_same() -> None:

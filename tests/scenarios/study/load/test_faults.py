@@ -37,6 +37,12 @@ server = "mla"
 ticks = 50_000
 after = ["image"]
 [[jobs]]
+name = "boxes"
+op = "external"
+server = "post"
+ticks = 1_000
+after = ["network"]
+[[jobs]]
 name = "beside"
 op = "external"
 server = "beside"
@@ -138,11 +144,11 @@ def test_frames_behind_a_lost_completion_are_delayed_as_a_hand_counts(period: in
 
 
 def test_what_needs_a_failed_job_never_starts_and_what_does_not_goes_on() -> None:
-    """The network waits for the image and never runs in frame 17; the job beside it does, and then the frame fails."""
+    """What waits for the image never runs in frame 17; the job beside it does, and then the frame fails."""
     scenario = composed(HEAD + BEHIND + STREAM.format(4_000_000) + FAULT.format("lost"))
     document = study_load(scenario, compile_load(scenario), verify=True)
     jobs = {server["name"]: server["jobs"] for server in document["servers"]}
-    assert jobs == {"ev74": 40, "mla": 39, "beside": 40}
+    assert jobs == {"ev74": 40, "mla": 39, "post": 39, "beside": 40}
     assert document["streams"][0]["failed"] == 1
     assert document["verification"]["disagreement"] is None
 

@@ -107,7 +107,7 @@ def _layout_of(reader: Reader, path: KeyPath, port: Values) -> ByteLayout | None
     if tiled is None and blocked is None:
         return _dense(reader, path, shape, dtype)
     layout = MlaCBlocked(*blocked["tile"]) if blocked else _tiled(tiled or {})
-    form = TileFormat.CBLOCKED if blocked else TileFormat(layout.channel_storage.value)
+    form = TileFormat.CBLOCKED if isinstance(layout, MlaCBlocked) else TileFormat(layout.channel_storage.value)
     row = next(
         (row for row in OPERATIONS.values() if not row.packs and form in row.formats and dtype in row.inputs), None
     )

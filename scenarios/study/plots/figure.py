@@ -22,9 +22,11 @@ INCHES = (9, 5)
 ROW_INCHES = 0.3
 TICKS = "device ticks"
 HEADROOM = 1.08
+SHARE = 0.07  # of the longest bar: a smaller part of a bar has no room for its share
+WORDS = 0.35  # of what bars take, at each end, for the words behind them
 LEGEND = 12  # entries that are still read
 NAMES = 4  # of one entry
-CAPTION = 110  # characters of a line
+CAPTION = 140  # characters of a line
 STYLE: dict[str, Any] = {
     "font.size": 10,
     "axes.titlesize": 12,
@@ -143,14 +145,37 @@ def bar_rows(axes: Any, names: Sequence[str]) -> None:
     axes.grid(axis="y", visible=False)
 
 
+def label_shares(axes: Any, bars: Any, parts: Sequence[float], wholes: Sequence[float], largest: float) -> None:
+    """The share of the whole in each part of stacked bars, where there is room for it on an axis up to `largest`."""
+    pairs = zip(parts, wholes, strict=True)
+    shares = [share_of(part, whole) if part >= SHARE * largest else "" for part, whole in pairs]
+    axes.bar_label(bars, shares, label_type="center", fontsize="x-small", color="white")
+
+
+def share_of(part: float, whole: float) -> str:
+    """As "12 %"."""
+    return f"{100 * part / max(1, whole):.0f} %"
+
+
 def ticks_across(axes: Any, device: DeviceCaption, largest: float, label: str = TICKS) -> None:
     """The x axis is of ticks from 0, with room for words behind the bars; above it are microseconds."""
     axes.set_xlim(0, 1.45 * max(1, largest))
     axes.set_xlabel(label)
     thousands(axes.xaxis)
     if device.clock_mhz:
-        above = axes.secondary_xaxis("top", functions=_times(device.clock_mhz))
-        above.set_xlabel("µs")
+        add_times(axes.secondary_xaxis("top", functions=_times(device.clock_mhz)).xaxis)
+
+
+def changes_across(axes: Any, device: DeviceCaption) -> None:
+    """The x axis is of changes in ticks, with room for words at both ends; above it are microseconds."""
+    axes.axvline(0, color="0.3", linewidth=1)
+    low, high = axes.get_xlim()
+    axes.set_xlim(low - WORDS * (high - low), high + WORDS * (high - low))
+    axes.set_xlabel(f"change of the {TICKS}")
+    axes.xaxis.get_major_locator().set_params(nbins=6)
+    thousands(axes.xaxis)
+    if device.clock_mhz:
+        add_times(axes.secondary_xaxis("top", functions=_times(device.clock_mhz)).xaxis)
 
 
 def ticks_up(axes: Any, device: DeviceCaption, label: str = TICKS) -> None:
@@ -165,7 +190,13 @@ def label_ticks(axes: Any, device: DeviceCaption, label: str) -> None:
     axes.set_ylabel(label)
     thousands(axes.yaxis)
     if device.clock_mhz:
-        axes.secondary_yaxis("right", functions=_times(device.clock_mhz)).set_ylabel("µs")
+        add_times(axes.secondary_yaxis("right", functions=_times(device.clock_mhz)).yaxis)
+
+
+def add_times(axis: Any) -> None:
+    """An axis beside one of ticks is of microseconds."""
+    axis.set_label_text("µs")
+    axis.set_major_formatter("{x:,.10g}")
 
 
 def _times(clock_mhz: int) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
@@ -204,6 +235,12 @@ def add_legend(figure: Any, axes: Any, title: str | None = None, most: int = LEG
     if len(handles) > 1:
         place: dict[str, Any] = {"loc": "outside right upper", "fontsize": "small", "title_fontsize": "small"}
         figure.legend(handles[some], labels[some], title=title, **place)
+
+
+def add_keys(axes: Any, colours: dict[str, str]) -> None:
+    """Entries of the legend for colours that no bars have as a whole."""
+    for name, colour in colours.items():
+        axes.barh([0], [0], color=colour, label=name)  # without any bar, the legend would not know the colour
 
 
 def plain_text(name: str) -> str:

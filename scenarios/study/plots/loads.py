@@ -6,6 +6,7 @@ from tessbed.scenarios.study.plots.figure import (
     DeviceCaption,
     add_legend,
     bar_rows,
+    label_shares,
     matplotlib_or_error,
     new_axes,
     plain_text,
@@ -13,7 +14,8 @@ from tessbed.scenarios.study.plots.figure import (
     ticks_across,
 )
 
-MARKS = {"p50": "|", "p99": "d", "max": "x"}
+MARKS = {"p50": "|", "p99": "D", "max": "x"}
+"""Marks through which each other can be seen, where they lie on one place."""
 
 
 @styled
@@ -23,27 +25,30 @@ def plot_load(reported: dict[str, Any], device: DeviceCaption) -> Any:
     figure, axes = new_axes(reported["name"], device.words("the axis begins at 0"), len(streams))
     parts = [dict(_parts(stream)) for stream in streams]
     colours = matplotlib_or_error().colormaps["tab20"].colors
+    late = [(stream["deadline_ticks"], row) for row, stream in enumerate(streams) if stream["deadline_ticks"]]
+    ends = [*(sum(one.values()) for one in parts), *(s["latency_ticks"]["max"] or 0 for s in streams)]
+    farthest = max([*ends, *(x for x, _ in late)], default=1)
     left = [0.0] * len(streams)
     for number, name in enumerate(dict.fromkeys(name for one in parts for name in one)):
         sizes = [one.get(name, 0.0) for one in parts]
-        axes.barh(range(len(streams)), sizes, left=left, label=plain_text(name), color=colours[number % 20], height=0.5)
+        colour = colours[(2 * number + number // 10) % 20]
+        bars = axes.barh(range(len(streams)), sizes, left=left, label=plain_text(name), color=colour, height=0.5)
+        label_shares(axes, bars, sizes, [sum(one.values()) for one in parts], farthest)
         left = [start + size for start, size in zip(left, sizes, strict=True)]
     for name, mark in MARKS.items():
         places = [
             (s["latency_ticks"][name], row) for row, s in enumerate(streams) if s["latency_ticks"][name] is not None
         ]
         if places:
-            axes.plot(*zip(*places, strict=True), mark, color="black", ms=12, label=name)
+            axes.plot(*zip(*places, strict=True), mark, color="black", mfc="none", ms=12, label=name)
     for row in range(len(streams)):
         axes.text(
             left[row], row - 0.38, f"mean {left[row]:,.0f}{device.time(left[row])}", fontsize="x-small", ha="right"
         )
-    late = [(stream["deadline_ticks"], row) for row, stream in enumerate(streams) if stream["deadline_ticks"]]
     if late:
         axes.plot(*zip(*late, strict=True), "s", color="tab:red", mfc="none", ms=11, label="deadline")
     bar_rows(axes, [stream["name"] for stream in streams])
-    farthest = [*left, *(x for x, _ in late), *(s["latency_ticks"]["max"] or 0 for s in streams)]
-    ticks_across(axes, device, max(farthest, default=1) / 1.3, "latency in ticks")
+    ticks_across(axes, device, farthest / 1.3, "latency in ticks")
     add_legend(figure, axes, most=20)
     return figure
 

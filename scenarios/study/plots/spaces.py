@@ -28,9 +28,13 @@ def plot_sweep(
     device: DeviceCaption,
 ) -> Any:
     """`sweep`: ticks over the values of a parameter, in lines; points alone where one of the values is a word."""
-    figure, axes = new_axes(title, device.words())
     words = any(isinstance(value, str) for value in values)
     order = list(values) if words else sorted(values)
+    found = [(ticks, order.index(value), value) for points in lines.values() for value, ticks in points.items()]
+    best = [
+        f"the least is {ticks:,}{device.time(ticks)} with {xlabel} = {value}" for ticks, _, value in sorted(found)[:1]
+    ]
+    figure, axes = new_axes(title, device.words("the axis of ticks begins at 0", *best))
     colours = matplotlib_or_error().colormaps["viridis"]
     together = lines_together(lines.items())
     for number, (names, points) in enumerate(together):

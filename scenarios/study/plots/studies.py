@@ -3,22 +3,22 @@
 from typing import Any
 
 from tessbed.scenarios.study.plots.figure import (
-    TICKS,
     DeviceCaption,
+    add_keys,
     add_legend,
     bar_rows,
+    changes_across,
+    label_shares,
     lines_together,
     matplotlib_or_error,
     new_axes,
+    share_of,
     styled,
-    thousands,
     ticks_across,
     ticks_up,
     whole_numbers,
 )
 
-SHARE = 0.05
-"""A part of a bar that is smaller than this part of the longest bar has no room for its value."""
 MOST_ROWS = 20
 
 
@@ -37,11 +37,7 @@ def plot_attribution(reported: dict[str, Any], device: DeviceCaption) -> Any:
     for number, (resource, parts) in enumerate(sorted(ticks.items(), key=lambda item: (-sum(item[1]), item[0]))):
         colour = colours[(2 * number + number // 10) % 20]
         bars = axes.barh(range(len(jobs)), parts, left=left, label=resource, color=colour)
-        shown = [
-            _percent(part, job["device_ticks"]) if part >= SHARE * longest else ""
-            for part, job in zip(parts, jobs, strict=True)
-        ]
-        axes.bar_label(bars, shown, label_type="center", fontsize="x-small", color="white")
+        label_shares(axes, bars, parts, [job["device_ticks"] for job in jobs], longest)
         left = [start + part for start, part in zip(left, parts, strict=True)]
     for row, job in enumerate(jobs):
         total = job["device_ticks"]
@@ -54,10 +50,6 @@ def plot_attribution(reported: dict[str, Any], device: DeviceCaption) -> Any:
     return figure
 
 
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / max(1, whole):.0f} %"
-
-
 @styled
 def plot_bounds(reported: dict[str, Any], device: DeviceCaption) -> Any:
     """`bound`: for each job a bar for each bound with its value, and the job's device ticks as a line through them."""
@@ -67,6 +59,7 @@ def plot_bounds(reported: dict[str, Any], device: DeviceCaption) -> Any:
     binding = [bound["ticks"] == job["bound_ticks"] for job, bound in rows]
     colours = ["tab:orange" if binds else "tab:blue" for binds in binding]
     axes.barh(range(len(rows)), [bound["ticks"] for _, bound in rows], color=colours)
+    add_keys(axes, {"binding bound": "tab:orange", "lower bound": "tab:blue"})
     for row, (job, bound) in enumerate(rows):  # behind the line of the run, which would cross them out
         axes.text(job["device_ticks"], row, f"  {_bound_words(job, bound, device)}", va="center", fontsize="x-small")
     first = 0
@@ -75,8 +68,6 @@ def plot_bounds(reported: dict[str, Any], device: DeviceCaption) -> Any:
         label = "the run" if number == 0 else None
         axes.vlines(job["device_ticks"], first - 0.5, end - 0.5, color="black", linestyle="--", label=label)
         first = end
-    axes.barh([], [], color="tab:orange", label="binding bound")
-    axes.barh([], [], color="tab:blue", label="lower bound")
     bar_rows(axes, [f"{job['name']}: {bound['resource']}" for job, bound in rows])
     ticks_across(axes, device, max((job["device_ticks"] for job in reported["jobs"]), default=1))
     add_legend(figure, axes)
@@ -85,21 +76,21 @@ def plot_bounds(reported: dict[str, Any], device: DeviceCaption) -> Any:
 
 def _bound_words(job: dict[str, Any], bound: dict[str, Any], device: DeviceCaption) -> str:
     ticks = bound["ticks"]
-    return f"{ticks:,}{device.time(ticks)}, {_percent(ticks, job['device_ticks'])} of the run"
+    return f"{ticks:,}{device.time(ticks)}, {share_of(ticks, job['device_ticks'])} of the run"
 
 
 @styled
 def plot_scaling(reported: dict[str, Any], device: DeviceCaption) -> Any:
-    """`advise`: for each job its ticks by workers, the knee in a ring with its value, and the bound below, dashed."""
+    """`advise`: for each job its ticks by workers, its bound dashed, the knee in a ring, its value in the legend."""
     figure, axes = new_axes(reported["name"], device.words("the axis of ticks begins at 0"))
     for names, job in lines_together([(job["name"], {**job, "name": ""}) for job in reported["jobs"]]):
         workers = [point["workers"] for point in job["points"]]
         ticks = [point["device_ticks"] for point in job["points"]]
-        (line,) = axes.plot(workers, ticks, marker="o", label=names)
-        axes.plot(workers, [point["bound_ticks"] for point in job["points"]], "--", color=line.get_color(), alpha=0.5)
         least = ticks[workers.index(job["knee"])]
+        words = f"{names}: {least:,}{device.time(least)} with {job['knee']}"
+        (line,) = axes.plot(workers, ticks, marker="o", label=words)
+        axes.plot(workers, [point["bound_ticks"] for point in job["points"]], "--", color=line.get_color(), alpha=0.5)
         axes.plot(job["knee"], least, "o", color=line.get_color(), ms=13, mfc="none")
-        axes.annotate(f"{least:,}", (job["knee"], least), (8, 8), textcoords="offset points", fontsize="x-small")
     for style, label in (("--", "lower bound"), ("o", "knee")):
         axes.plot([], [], style, color="gray", mfc="none", ms=13, label=label)
     whole_numbers(axes.xaxis)
@@ -130,7 +121,7 @@ def plot_sensitivity(reported: dict[str, Any], device: DeviceCaption) -> Any:
         bars = axes.barh(range(len(rows)), [min(end, limit) for end in ends], color=colour, label=label)
         words = [f"{end:+,} ({100 * end / max(1, base):+.1f} %)" if end else "" for end in ends]
         axes.bar_label(bars, words, padding=3, fontsize="x-small")
-    _signed(axes, device)
+    changes_across(axes, device)
     bar_rows(axes, [f"{row['path'].removeprefix('device.')} = {row['value']:,}" for row in rows])
     add_legend(figure, axes)
     return figure
@@ -150,18 +141,12 @@ def plot_comparison(reported: dict[str, Any], device: DeviceCaption) -> Any:
     colours = ["tab:red" if change > 0 else "tab:green" for change in changes]
     bars = axes.barh(range(len(rows)), changes, color=colours)
     axes.bar_label(bars, [f"{change:+,}" for change in changes], padding=3, fontsize="x-small")
-    _signed(axes, device)
-    words = (f"{job}: {term['resource']}, {term['reason']} {term['tiles']}".rstrip() for job, term in rows)
-    bar_rows(axes, list(words))
+    changes_across(axes, device)
+    bar_rows(axes, [_term_words(job, term) for job, term in rows])
     return figure
 
 
-def _signed(axes: Any, device: DeviceCaption) -> None:
-    """The x axis is of changes in ticks, with room for words at both ends."""
-    axes.axvline(0, color="0.3", linewidth=1)
-    axes.margins(x=0.3)
-    axes.set_xlabel(f"change of the {TICKS}")
-    thousands(axes.xaxis)
-    if device.clock_mhz:
-        clock = device.clock_mhz
-        axes.secondary_xaxis("top", functions=(lambda t: t / clock, lambda us: us * clock)).set_xlabel("µs")
+def _term_words(job: str, term: dict[str, Any]) -> str:
+    """As "head: write channel: data (slot, full tiles)"."""
+    tiles = f", {term['tiles']} tiles" if term["tiles"] else ""
+    return f"{job}: {term['resource']} ({term['reason']}{tiles})"

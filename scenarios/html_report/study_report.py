@@ -157,11 +157,13 @@ def _course(tried: list[Document], what: str) -> Markup:
 def load_page(document: Document) -> Page:
     """A load: its streams, servers and parts."""
     stable = all(stream["stable"] for stream in document["streams"])
+    idle = any(not fault["struck"] for fault in document.get("faults", {}).get("faults", ()))
+    wrong = bool(document.get("verification", {}).get("disagreement"))
     return Page(
         document["name"],
         f"A load, seed {document['seed']}; {model_ticks(document['clock_mhz'], basis_words(document))}.",
         (section("Verdict", note(verdict(document["streams"])), anchor="verdict"), *load_sections(document)),
-        "ok" if stable else "failed",
+        "ok" if stable and not idle and not wrong else "failed",
     )
 
 

@@ -30,18 +30,28 @@ def show_load(program: LoadProgram, sink: Sink) -> None:
 
 def _servers(program: LoadProgram, times: LoadTimes, sink: Sink) -> Iterator[TimelineSpan]:
     lanes = {
-        (number, server): sink.lane((f"server {station.name}", f"{station.name} {server}"), "the jobs that it ran")
+        (number, server, place): sink.lane(
+            (f"server {station.name}", f"{station.name} {server}{f', place {place}' if station.depth > 1 else ''}"),
+            "the jobs that it ran",
+        )
         for number, station in enumerate(program.stations)
         for server in range(station.servers)
+        for place in range(station.depth)
     }
+    free = dict.fromkeys(lanes, 0)
     faults = {(each.stream, each.frame, each.job): f"struck by {each.kinds}" for each in program.struck}
-    for stream, frame, job, ready, start, end, server in times.jobs:
+    for stream, frame, job, ready, start, end, server in sorted(times.jobs, key=lambda each: each[4:6]):
         stage = program.streams[stream].stages[job]
+        depth = program.stations[stage.station].depth
+        at = next(key for place in range(depth) if free[key := (stage.station, server, place)] <= start)
+        free[at] = end
         text = f"frame {frame} of {program.streams[stream].name}, waited {start - ready:,} ticks"
         text += f", {faults[stream, frame, job]}" if (stream, frame, job) in faults else ""
-        yield TimelineSpan(lanes[stage.station, server], stage.name, start, end, TEXT, (text,))
+        yield TimelineSpan(lanes[at], stage.name, start, end, TEXT, (text,))
     for station, server, begin, end in times.resets:
-        yield TimelineSpan(lanes[station, server], "reset", begin, end, TEXT, ("until the device takes a job again",))
+        yield TimelineSpan(
+            lanes[station, server, 0], "reset", begin, end, TEXT, ("until the device takes a job again",)
+        )
 
 
 def _frames(program: LoadProgram, frames: list[FrameTimes], sink: Sink) -> Iterator[TimelineSpan]:

@@ -14,6 +14,20 @@ from tessbed.scenarios.timeline.recording import recording
 from tests.scenarios.load.programs import constant, tandem
 
 
+def test_jobs_that_a_device_holds_together_have_lanes_of_their_own(tmp_path: Path) -> None:
+    """At a depth of 2 a lane for each place, and in none of them do two jobs overlap."""
+    program = tandem(Arrivals("at_once", count=9), [constant(100)], 9)
+    station = attrs.evolve(program.stations[0], depth=2)
+    with recording(tmp_path / "load.jsonl", "jsonl") as sink:
+        show_load(attrs.evolve(program, stations=(station,)), sink)
+    spans = defaultdict(list)
+    for line in map(json.loads, (tmp_path / "load.jsonl").read_text().splitlines()):
+        if line["type"] == "span" and line["name"] == "job 0":
+            spans[line["lane"]].append((line["begin"], line["end"]))
+    assert sorted(len(found) for found in spans.values()) == [4, 5]
+    assert all(before[1] <= after[0] for found in spans.values() for before, after in pairwise(sorted(found)))
+
+
 def test_every_job_and_every_frame_is_shown_once(tmp_path: Path) -> None:
     """Spans of one server do not overlap, dropped frames say so, and each queue is empty at last."""
     rules = {"queue": 2, "on_full": "drop_old", "in_flight": 3}

@@ -1,7 +1,7 @@
 """Backends: one admitted plan on the A65 or on a simulated EV74, from input bytes to output bytes and ticks."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import Any
 
@@ -20,6 +20,7 @@ from tessbed.kernels.custom.declaration import Kernel
 from tessbed.kernels.custom.kernel_plan import KernelPlan
 from tessbed.runtime.jobs.job import Job, JobResult
 from tessbed.runtime.memory.buffers import Buffer, View
+from tessbed.runtime.memory.coherency import Access, Policy
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios.model import FirmwareChoice, KernelJob
 from tessbed.sim.device.device import Device
@@ -130,13 +131,29 @@ def run_result(job: Job, output: Bytes) -> BackendRun:
     return BackendRun(output, result.device_ticks, result=result, job=job)
 
 
-def input_buffer(runtime: Runtime, plan: Plan) -> Buffer:
+def input_buffer(runtime: Runtime, plan: Plan, policy: Policy = Policy.UNCACHED) -> Buffer:
     """Storage for a plan's input, which the device may only read."""
     port = plan.input
-    return runtime.allocate(port.required_bytes, name="input", alignment=port.alignment_bytes, writable=False)
+    return runtime.allocate(
+        port.required_bytes, name="input", alignment=port.alignment_bytes, writable=False, policy=policy
+    )
 
 
-def output_buffer(runtime: Runtime, plan: Plan, prefill: int) -> Buffer:
+def output_buffer(runtime: Runtime, plan: Plan, prefill: int, policy: Policy = Policy.UNCACHED) -> Buffer:
     """Storage for a plan's output, full of `prefill`."""
     port = plan.output
-    return runtime.allocate(port.required_bytes, name="output", alignment=port.alignment_bytes, prefill=prefill)
+    return runtime.allocate(
+        port.required_bytes, name="output", alignment=port.alignment_bytes, prefill=prefill, policy=policy
+    )
+
+
+def fill_buffer(buffer: Buffer, fill: Callable[[Bytes], None]) -> None:
+    """Have the CPU write all of a buffer, and clean its cache behind that where it goes through one."""
+    with buffer.cpu.access(Access.WRITE) as cpu:
+        fill(cpu.modify())
+
+
+def cpu_bytes(buffer: Buffer) -> Bytes:
+    """What the CPU sees in a buffer that no job writes: in DRAM, or in its cache, which was invalidated before."""
+    with buffer.cpu.access(Access.READ) as cpu:
+        return cpu.read()

@@ -139,6 +139,7 @@ class ScenarioJob:
     expected_ticks: tuple[TickLimit, ...] = ()
     timeout_ticks: int | None = None
     faults: tuple[Fault, ...] = ()
+    policy: str = "uncached"
 
     @property
     def what(self) -> str:
@@ -296,6 +297,7 @@ def _job_values(job: ScenarioJob) -> dict[str, Any]:
         **parameter_values(geometry),
         "input": job.input.values,
         "output_prefill": job.output_prefill,
+        "policy": None if job.policy == "uncached" else job.policy,
         "workers": job.workers,
         "timeout_ticks": job.timeout_ticks,
         "faults": [attrs.asdict(fault) for fault in job.faults] or None,

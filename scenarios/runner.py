@@ -15,6 +15,7 @@ from tessbed.runtime.errors import JobFault, JobLost, LifetimeError, StateError
 from tessbed.runtime.invariants import check_runtime, check_runtime_ended
 from tessbed.runtime.jobs import job as runtime_jobs
 from tessbed.runtime.memory.buffers import Buffer
+from tessbed.runtime.memory.coherency import Policy
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios import backends
 from tessbed.scenarios.backends import BackendRun, Bytes
@@ -134,11 +135,23 @@ class Runner:
         with ExitStack() as stack:
             input_buffer: Buffer | None = None
             if self.runtime and "ev74" in job.backends:
-                input_buffer = stack.enter_context(backends.input_buffer(self.runtime, job.plan))
-            source = input_buffer.host if input_buffer else backends.storage(job.plan.input.required_bytes)
-            fill_input(source, job, self.scenario.seed, partial(self.meter.advance, "bytes filled"))
+                input_buffer = stack.enter_context(backends.input_buffer(self.runtime, job.plan, Policy(job.policy)))
+            source = self._filled(job, input_buffer)
             self.keep(job, "", "", source)
             return JobOutcome(job, tuple(self._on(backend, job, source, input_buffer) for backend in job.backends))
+
+    def _filled(self, job: ScenarioJob, buffer: Buffer | None) -> Bytes:
+        """The job's input, in the buffer that the device reads or in the host's storage."""
+
+        def fill(out: Bytes) -> None:
+            fill_input(out, job, self.scenario.seed, partial(self.meter.advance, "bytes filled"))
+
+        if buffer is not None:
+            backends.fill_buffer(buffer, fill)
+            return backends.cpu_bytes(buffer)
+        source = backends.storage(job.plan.input.required_bytes)
+        fill(source)
+        return source
 
     def _on(self, backend: str, job: ScenarioJob, source: Bytes, input_buffer: Buffer | None) -> Outcome:
         if backend != job.backends[0]:
@@ -149,12 +162,13 @@ class Runner:
             return self._judge(backend, job, source, backends.run_a65(job.plan, source, job.output_prefill))
         if self.stopped_by:
             return self._not_run(job)
-        with backends.output_buffer(self.runtime, job.plan, job.output_prefill) as output_buffer:
+        policy = Policy(job.policy)
+        with backends.output_buffer(self.runtime, job.plan, job.output_prefill, policy) as output_buffer:
             limits = {"workers": job.workers, "timeout_ticks": job.timeout_ticks}
             handed = backends.submit(self.runtime, job.plan, input_buffer, output_buffer, **limits, name=job.name)
             if (troubled := self._waited(job, handed)) is not None:
                 return troubled
-            done = self._judge(backend, job, source, backends.run_result(handed, output_buffer.host))
+            done = self._judge(backend, job, source, backends.run_result(handed, backends.cpu_bytes(output_buffer)))
             return self._compared(done, job)
 
     def _judge(self, backend: str, job: ScenarioJob, source: Bytes, done: BackendRun) -> Outcome:

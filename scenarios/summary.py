@@ -71,6 +71,8 @@ def _job(job: ScenarioJob) -> Iterator[str]:
         yield f"    tiles   {_tiles(plan)}"
     yield f"    input   {plan.input.required_bytes:,} bytes, {_input(job)}"
     yield f"    output  {plan.output.required_bytes:,} bytes, filled with {job.output_prefill:#04x} first"
+    if job.policy != "uncached":
+        yield f"    policy  {job.policy}: the CPU reaches both through its cache"
     for fault in job.faults:
         where = f"at transfer {fault.transfer} of worker {fault.worker}" if fault.kind in TRANSFER_FAULTS else ""
         yield f"    fault   {fault.kind} {where or f'by {fault.ticks:,} ticks' * (fault.ticks > 0)}".rstrip()

@@ -111,6 +111,7 @@ def _job(
         expected_fault=expected.get("fault"),
         expected_ticks=tuple(tick_limits(expected)),
         timeout_ticks=values["timeout_ticks"],
+        policy=values["policy"] or "uncached",
         faults=tuple(Fault(**fault) for fault in values["faults"]),
     )
 
@@ -218,7 +219,7 @@ def _report_ev74_keys(reader: Reader, path: KeyPath, values: dict[str, Any]) -> 
 
 def _on_ev74_only(values: dict[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     """The keys of a job that are there and mean nothing without EV74, with their values in words."""
-    for name in ("workers", "timeout_ticks"):
+    for name in ("workers", "timeout_ticks", "policy"):
         if values.get(name):
             yield (name,), str(values[name])
     if faults := values.get("faults"):

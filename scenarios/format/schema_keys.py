@@ -19,6 +19,7 @@ BACKENDS = ("a65", "ev74", "both")
 CHANNELS = ("compact", "pad16")
 PATTERNS = ("golden", "random", "ramp", "image", "activations")
 ENDINGS = (*(name for name in STATUS if name != "ok"), "lost", "hang")
+POLICIES = ("uncached", "cached")
 MAX_SEED = 2**64 - 1
 
 
@@ -307,6 +308,7 @@ JOB = (
         integer_kind(0, 255),
         default=0xC3,
     ),
+    Key("policy", "how the CPU reaches the job's buffers on EV74: past its cache, or through it", one_of(*POLICIES)),
     Key(
         "workers",
         "logical workers of this job on EV74, at most the device's; all without the key",

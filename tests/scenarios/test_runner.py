@@ -1,10 +1,12 @@
 """Run: both backends are judged by the oracle, trouble ends a job and not the scenario."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tessbed.runtime.memory.cpu_cache import Cache
 from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.format.overrides import apply
@@ -49,6 +51,24 @@ def test_document() -> None:
 def test_repetition() -> None:
     """Two runs of one scenario give one document, ticks included."""
     assert document(small()) == document(small())
+
+
+CACHED = ("jobs.0.policy=cached", "jobs.1.policy=cached")
+
+
+def test_a_cached_job_goes_through_the_cpus_cache(monkeypatch) -> None:
+    """Bytes and ticks are those without a cache; where its lines are never cleaned, the device reads something else."""
+    plain = results_of()
+    assert results_of(*CACHED) == plain
+    monkeypatch.setattr(Cache, "clean", lambda cache, start, end: None)
+    assert results_of() == plain
+    hashes = [[result["ev74"]["output_sha256"] for result in found] for found in (plain, results_of(*CACHED))]
+    assert all(right != stale for right, stale in zip(*hashes, strict=True))
+
+
+def results_of(*settings: str) -> list[Any]:
+    """The results of each job of SMALL, by backend."""
+    return [job["results"] for job in document(small(*settings))["jobs"]]
 
 
 def test_handles_are_kept_between_jobs() -> None:

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 import attrs
 
 from tessbed.runtime.jobs.job import OK, Job
+from tessbed.runtime.memory.coherency import Policy
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios import backends
 from tessbed.scenarios.fault_strikes import idle_faults
@@ -90,8 +91,8 @@ def _submitted(runtime: Runtime, job: AnyJob, stack: ExitStack, timeout_ticks: i
         views = backends.kernel_views(runtime, job, stack)
         ports = [[views[port.name] for port in side] for side in (job.planned.inputs, job.planned.outputs)]
         return runtime.submit(job.planned, *ports, workers=job.workers, timeout_ticks=timeout_ticks)
-    source = stack.enter_context(backends.input_buffer(runtime, job.plan))
-    target = stack.enter_context(backends.output_buffer(runtime, job.plan, job.output_prefill))
+    source = stack.enter_context(backends.input_buffer(runtime, job.plan, Policy(job.policy)))
+    target = stack.enter_context(backends.output_buffer(runtime, job.plan, job.output_prefill, Policy(job.policy)))
     return runtime.submit(job.plan, [source], [target], workers=job.workers, timeout_ticks=timeout_ticks)
 
 

@@ -11,6 +11,7 @@ import attrs
 
 from tessbed.runtime.jobs.job import Job
 from tessbed.runtime.memory.buffers import Buffer, View
+from tessbed.runtime.memory.coherency import Policy
 from tessbed.runtime.runtime import Runtime
 from tessbed.scenarios import backends
 from tessbed.scenarios.backends import BackendRun, Bytes
@@ -30,7 +31,7 @@ class Output:
     @property
     def bytes(self) -> Bytes:
         """The bytes, for the CPU to read."""
-        return self.held if self.runtime is None else self.held.cpu.read()
+        return self.held if self.runtime is None else backends.cpu_bytes(self.held)
 
 
 @attrs.define
@@ -49,8 +50,10 @@ class FrameStorage:
         if plan.empty:
             return runtime.submit(plan, [None], [None], queue=queue, name=job.name), backends.storage(0)
         source = self._input_buffer(runtime, job)
-        target = self.stack.enter_context(backends.output_buffer(runtime, plan, job.output_prefill))
-        read = source.cpu.read()[: plan.input.required_bytes].copy()
+        target = self.stack.enter_context(
+            backends.output_buffer(runtime, job.plan, job.output_prefill, Policy(job.policy))
+        )
+        read = backends.cpu_bytes(source)[: plan.input.required_bytes].copy()
         limits: dict[str, Any] = {"workers": job.workers, "timeout_ticks": job.timeout_ticks}
         handed = runtime.submit(plan, [source], [target], queue=queue, **limits, name=job.name)
         self.outputs[job.name] = Output(runtime, target)
@@ -104,8 +107,8 @@ class FrameStorage:
         maker = self.outputs.get(job.input.job or "")
         if maker is not None and maker.runtime is runtime:
             return maker.held
-        buffer = self.stack.enter_context(backends.input_buffer(runtime, job.plan))
-        self._fill(buffer.host, job)
+        buffer = self.stack.enter_context(backends.input_buffer(runtime, job.plan, Policy(job.policy)))
+        backends.fill_buffer(buffer, lambda out: self._fill(out, job))
         return buffer
 
     def _fill(self, out: Bytes, job: ScenarioJob) -> None:

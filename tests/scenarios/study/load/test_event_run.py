@@ -85,6 +85,7 @@ def random_load(seed: int) -> str:
                 on_device.append(job)
             packed += [job] if op == "tess" else []
             needs[job] = handed[:1]
+            text += 'policy = "cached"\n' if backend == "ev74" and draw.random() < 0.3 else ""
             text += f"priority = {draw.randint(-2, 2)}\n" if draw.random() < 0.3 else ""
             if named:
                 text += f'device = "{draw.choice(["left", "right"])}"\n'

@@ -161,7 +161,10 @@ WRONG = [
         ("--over", "device.workers=1", "--sampler", "luck"),
         '--sampler: got "luck", wanted "tpe", "genetic", "random" or "grid"',
     ),
-    (("--over", "device.workers=1", "--minimise", "heat"), '--minimise: got "heat", wanted "ticks" or "job_ticks"'),
+    (
+        ("--over", "device.workers=1", "--minimise", "heat"),
+        '--minimise: got "heat", wanted "ticks", "job_ticks", "mean", "p50"',
+    ),
     (("--over", "device.workers=1", "--out", "x.xls"), "wanted .csv, .jsonl, .parquet"),
     ((), "tessbed search: got no --over"),
 ]

@@ -10,12 +10,7 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path[:0] = [str(DOCS.parent), str(DOCS / "_extensions")]
 
-from pygments.lexers.special import TextLexer  # noqa: E402
-from sphinx.highlighting import lexers  # noqa: E402
-
-import tessbed  # noqa: E402 - found through the lines above
-
-lexers["mermaid"] = TextLexer()  # a drawing in a repository browser, its text here
+import tessbed  # noqa: E402 - found through the line above
 
 project = "Tessbed"
 author = "the authors of Tessbed"

@@ -99,6 +99,11 @@ TABLE: tuple[tuple[State, Transition, State, str], ...] = (
     (State.SUBMITTED, Transition.CANCEL, State.CANCELLED, "still in the queue"),
     (State.SUBMITTED, Transition.EXPIRE, State.CANCELLED, "it timed out in the queue: no device has seen it"),
 )
+STYLE = (
+    '    graph [nodesep=0.55 ranksep=0.5 pad=0.2 bgcolor="white"]',
+    '    node [shape=box style="rounded,filled" color="#57606a" fontname="Helvetica" fontsize=13 height=0.36]',
+    '    edge [color="#57606a" fontname="Helvetica" fontsize=11 fontcolor="#24292f" arrowsize=0.7]',
+)
 NEXT = {(state, move): to for state, move, to, _ in TABLE}
 FINAL = (State.RETIRED, State.RECOVERED, State.CANCELLED)
 ON_DEVICE = (State.RUNNING, State.TIMED_OUT, State.LOST, State.QUARANTINED, State.RECOVERING)
@@ -114,10 +119,14 @@ def step(state: State, move: Transition, who: str = "job") -> State:
 
 
 def diagram() -> str:
-    """The table as a Mermaid state diagram."""
-    lines = ["stateDiagram-v2", f"    [*] --> {State.PREPARED.value}"]
-    lines += [f"    {state.value} --> {to.value}: {move.value}" for state, move, to, _ in TABLE]
-    return "\n".join(lines + [f"    {state.value} --> [*]" for state in FINAL])
+    """The table as a graph in DOT, for Graphviz: docs/job-states.svg is what `dot -Tsvg` makes of it.
+
+    Final states are green; in yellow ones the device may still use the buffers.
+    """
+    colours = {**dict.fromkeys(ON_DEVICE, "#fff8c5"), **dict.fromkeys(FINAL, "#dafbe1")}
+    nodes = [f'    {state.value} [fillcolor="{colours.get(state, "#ddf4ff")}"]' for state in State]
+    edges = [f'    {state.value} -> {to.value} [label=" {move.value} "]' for state, move, to, _ in TABLE]
+    return "\n".join(["digraph states {", *STYLE, *nodes, *edges, "}"])
 
 
 def transition_table() -> str:

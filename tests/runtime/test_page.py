@@ -4,11 +4,12 @@ import io
 import re
 from contextlib import redirect_stdout
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from tessbed.runtime.invariants import ENDING, RULES
-from tessbed.runtime.jobs.states import diagram, transition_table
+from tessbed.runtime.jobs.states import FINAL, TABLE, State, diagram, transition_table
 from tessbed.runtime.memory.coherency import FINDING_KINDS
 from tessbed.runtime.scheduling.scheduler import NOTICES
 
@@ -29,10 +30,26 @@ def test_the_examples_print_what_the_page_says() -> None:
 
 
 def test_the_page_shows_the_table_of_states() -> None:
-    """The diagram and the table are drawn from the code."""
+    """The page has the table as the code does, and shows the drawing."""
     text = PAGE.read_text(encoding="utf-8")
-    assert f"```mermaid\n{diagram()}\n```" in text
+    assert "](job-states.svg)" in text
     assert transition_table() in text
+
+
+def test_the_drawing_is_of_the_table() -> None:
+    """It has each state in its colour and each move; when the table changes, `diagram` and Graphviz draw it again."""
+    groups = ElementTree.parse(PAGE.parent / "job-states.svg").iterfind(".//{*}g")
+    drawn = {"node": set(), "edge": set()}
+    for group in groups:
+        title, words = group.findtext("{*}title"), (group.findtext("{*}text") or "").strip()
+        if group.get("class") in drawn:
+            fill = group.find("{*}path").get("fill")
+            drawn[group.get("class")].add((title, words, fill))
+    assert drawn["edge"] == {(f"{state.value}->{to.value}", move.value, "none") for state, move, to, _ in TABLE}
+    nodes = re.findall(r'^    (\w+) \[fillcolor="(.*)"\]$', diagram(), re.MULTILINE)
+    assert drawn["node"] == {(name, name, fill) for name, fill in nodes}
+    assert [name for name, _ in nodes] == [state.value for state in State]
+    assert {name for name, fill in nodes if fill == "#dafbe1"} == {state.value for state in FINAL}
 
 
 @pytest.mark.parametrize("rows", [FINDING_KINDS, NOTICES], ids=["findings", "notices"])

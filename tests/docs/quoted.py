@@ -4,8 +4,8 @@ A `python` block runs, all of a page in one namespace; a `text` block right behi
 block has commands behind `$ `, each followed by what it prints. A `toml` or `python` block that begins with `# file:
 NAME` is that file. The examples of a page share one folder, with `examples/` in it.
 
-All guides and explanations are such pages, and those that are listed here. What the clock of this machine says is
-written as one time: the seconds behind pytest's counts.
+Every page with an example is such a page, unless something else runs its examples. What the clock of this machine says
+is written as one time: the seconds behind pytest's counts.
 """
 
 import contextlib
@@ -20,29 +20,15 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+RENEWED = ("docs/scenario.md", "docs/study.md", "docs/load.md")
+"""Pages whose examples `tessbed.scenarios.docs` runs."""
+EXAMPLE = re.compile(r"^```(?:python|console)\n", re.MULTILINE)
 PAGES = tuple(
-    ROOT / name
-    for name in (
-        "README.md",
-        "docs/tutorial.md",
-        "docs/tour.md",
-        "docs/python.md",
-        "docs/runtime.md",
-        "docs/pytest.md",
-        "docs/packet-formats.md",
-        "docs/command-line.md",
-        "docs/operations.md",
-        "docs/fused.md",
-        "docs/add-an-operation.md",
-        "docs/check.md",
-        "docs/kernels.md",
-        "docs/kernel-copy.md",
-        "docs/kernel-transpose.md",
-        "docs/kernel-planes.md",
-        "docs/kernel-reduce.md",
-        "docs/kernel-race.md",
-    )
-) + tuple(sorted((ROOT / "docs").glob("guides/*.md")) + sorted((ROOT / "docs").glob("explanation/*.md")))
+    path
+    for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+    if EXAMPLE.search(path.read_text()) and path.relative_to(ROOT).as_posix() not in RENEWED
+)
+"""Every other page with an example: a page can not have one that nothing runs."""
 BLOCK = re.compile(r"^```(python|console|text|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 SECONDS = re.compile(r"(?<=passed in |failed in )\d+\.\d\ds\b(?: \(.*\))?")

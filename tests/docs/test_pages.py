@@ -26,6 +26,14 @@ def test_a_drawing_is_made_of_what_the_product_does(name):
     assert DRAWINGS[name]() == (ROOT / name).read_text()
 
 
+@pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_example_is_left_out(path):
+    """What a page shows of the product is in a block that runs; the others are for other programs, or cut short."""
+    shown = re.findall(r"^```shell-session\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
+    assert [line for block in shown for line in block.splitlines() if re.match(r"\$ (?:tessbed|python)\b", line)] == []
+    assert re.findall(r"^```(?:py|sh|bash|shell|pycon|python3)\n", path.read_text(), re.MULTILINE) == []
+
+
 @pytest.mark.parametrize("command", EQUIVALENT)
 def test_a_command_that_sets_up_first_ends_in_its_equivalent(command):
     """The Makefile's target runs the very command whose output the page quotes for it."""

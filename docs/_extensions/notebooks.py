@@ -1,7 +1,7 @@
 """Notebooks: a Jupyter notebook as a page, with the output that it was saved with; nothing runs.
 
 The tests execute notebooks and compare, so what is saved is true. A cell becomes Markdown: its text, its code, what it
-printed, and its images as data inside the page, from which Sphinx makes files.
+printed, and its images, as data inside the page.
 """
 
 import json

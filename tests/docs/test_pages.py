@@ -5,12 +5,15 @@ import re
 
 import pytest
 
+from tessbed.commands import man
+from tessbed.commands.command_page import command_page
 from tessbed.commands.group import COMMANDS
 from tests.docs.drawings import DRAWINGS
 from tests.docs.quoted import EQUIVALENT, PAGES, ROOT, refreshed
 
 LINK = re.compile(r"\]\(([^)#\s]+)?(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+MADE = {"docs/tessbed.1": man.page, "docs/reference/commands.md": command_page}
 MARKDOWN = sorted(path for path in ROOT.glob("docs/**/*.md")) + sorted(ROOT.glob("*.md"))
 
 
@@ -32,6 +35,12 @@ def test_no_example_is_left_out(path):
     shown = re.findall(r"^```shell-session\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
     assert [line for block in shown for line in block.splitlines() if re.match(r"\$ (?:tessbed|python)\b", line)] == []
     assert re.findall(r"^```(?:py|sh|bash|shell|pycon|python3)\n", path.read_text(), re.MULTILINE) == []
+
+
+@pytest.mark.parametrize(("page", "made"), MADE.items(), ids=list(MADE))
+def test_a_page_is_made_of_the_commands(page, made):
+    """The manual page and the reference of commands say what the commands say today; `make docs` writes them again."""
+    assert made() == (ROOT / page).read_text()
 
 
 @pytest.mark.parametrize("command", EQUIVALENT)

@@ -52,10 +52,11 @@ long: $(MADE)/test ## run the tests that take long, and only those
 mutants: $(MADE)/test ## plant each bug of tests/mutants in a copy of the tree, and see that its tests catch it; takes hours
 	@$(PY) -m tests.mutants -j $(JOBS) $(addprefix --only ,$(ONLY))
 
-bench: $(MADE)/test ## measure the A65 against numpy, engines and loads against plain SimPy
+bench: $(MADE)/test ## measure the A65 against numpy, engines and loads against plain SimPy, planning
 	@$(PY) -m tessbed bench
 	@$(PY) -m tests.bench_engines
 	@$(PY) -m tests.bench_loads
+	@$(PY) -m tests.bench_planning
 
 docs: $(MADE)/test ## write again what the documentation quotes from the product
 	@$(PY) -m tessbed.sim.docs

@@ -1,30 +1,40 @@
 """Launch summary: from packet, device and worker count to the Program that the exact engine takes.
 
-The bands, their waits and the order of their drains are the ones that the workers run. Planning them costs more than
-timing them, so a launch is kept as an outline of what its descriptors touch, which many devices share: channels,
-latencies and rates only price it.
+The bands, their waits and the order of their drains are the ones that the workers run, but they are not taken one by
+one: the loops of a launch are planned as loops (nests/nest.py), so that what counts is how many different bands there
+are. Planning still costs more than timing, so a launch is kept as an outline of what its descriptors touch, which many
+devices share: channels, latencies and rates only price it.
 """
 
+from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import attrs
+import numpy as np
 
-from tessbed.firmware_models.band import DrainFootprint, WorkItem
-from tessbed.firmware_models.band_cache import BandTemplate, BandTemplates
+from tessbed.firmware_models.band import BANDS
 from tessbed.firmware_models.geometry import PacketGeometry
-from tessbed.firmware_models.kernel_handles import WORK_ITEMS
 from tessbed.firmware_models.launch_outline import BandShape, Outline, add_traffic, fields_that_plan
-from tessbed.firmware_models.worker_loop import in_order, wait_groups
-from tessbed.sim.exact.program import Cost, LaunchProgram, TimedBand
-from tessbed.sim.exact.run_length import runs_of
+from tessbed.firmware_models.nests.blocks import FEWEST_TIMES, BlockMaker
+from tessbed.firmware_models.nests.drain_order import DrainOrder
+from tessbed.firmware_models.nests.enumerating_planner import EnumeratingPlanner
+from tessbed.firmware_models.nests.nest import Node
+from tessbed.firmware_models.nests.pack import pack_nests
+from tessbed.firmware_models.nests.parts import PartTable
+from tessbed.firmware_models.nests.unpack import unpack_nests
+from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, TimedBand
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.stats import Traffic
-from tessbed.sim.transfer.cost import Counts, Shape, count_read, count_write, price
-from tessbed.sim.transfer.descriptor import Descriptor, check_fields
+from tessbed.sim.transfer.cost import Counts, price
+
+NESTS = {True: pack_nests, False: unpack_nests}
+"""The nests of a launch, by whether it packs."""
+SMALL_TILES, SMALL_BYTES = 256, 1 << 23
+"""A launch of so few tiles and bytes is planned band by band, in half the time. Both ways give the same outline."""
 
 
 @attrs.frozen
@@ -69,113 +79,76 @@ def _cost(counts: Counts, spec: DeviceSpec, priced: dict[Counts, Cost]) -> Cost:
 
 @lru_cache(maxsize=256)
 def _outline(wanted: _OutlineKey) -> Outline:
-    return _Draft(wanted.spec).draw(wanted)
+    geometry = wanted.geometry
+    if geometry.tiles <= SMALL_TILES and geometry.input_bytes + geometry.output_bytes <= SMALL_BYTES:
+        return EnumeratingPlanner(wanted.spec).draw(geometry, wanted.workers)
+    return plan_launch(geometry, wanted.spec, wanted.workers)
 
 
-@attrs.frozen(eq=False)
-class _Part:
-    """A band of a work item at some address: equal work items at equal places in a page share it."""
-
-    template: BandTemplate
-    shape: BandShape
-
-
-class _Placement(NamedTuple):
-    """A part and the output of its work item. It is its own footprint: whether two meet is found out once."""
-
-    part: _Part
-    output: int
-    meetings: dict[tuple[BandTemplate, BandTemplate, int, int], bool]
-
-    @property
-    def footprint(self) -> "_Placement":
-        """What `in_order` asks."""
-        return self
-
-    def meets(self, other: "_Placement", granule: int) -> bool:
-        """Whether a granule may hold bytes of both."""
-        key = (self.part.template, other.part.template, self.output % granule, other.output - self.output)
-        known = self.meetings.get(key)
-        if known is None:
-            known = self.meetings[key] = self._moved().meets(other._moved(), granule)
-        return known
-
-    def _moved(self) -> DrainFootprint:
-        return self.part.template.footprint(self.output)
+def plan_launch(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline:
+    """The launch of `workers` by runs, anew."""
+    table = PartTable(spec)
+    draft, maker = _Draft(table), BlockMaker(table)
+    nests = NESTS[geometry.packs](geometry, spec, workers)
+    runs = tuple(tuple(draft.worker(nests(worker), maker)) for worker in range(workers))
+    return Outline(tuple(draft.bands), runs, *draft.account())
 
 
 @attrs.define(eq=False)
 class _Draft:
-    """An outline under way. Equal bands and descriptors are kept once; of equal work items only the first is made."""
+    """An outline under way. `_taken` counts bands by part and order: twice a part's number, and one where it waits."""
 
-    spec: DeviceSpec
-    bands: dict[BandShape, int] = attrs.Factory(dict)
-    taken: Counter[tuple[_Part, bool]] = attrs.Factory(Counter)
-    _templates: BandTemplates = attrs.Factory(BandTemplates)
-    _parts: dict[tuple[Hashable, int, int], list[_Part]] = attrs.Factory(dict)
-    _meetings: dict[tuple[BandTemplate, BandTemplate, int, int], bool] = attrs.Factory(dict)
-    _counted: dict[tuple[str, Shape, int], Counts] = attrs.Factory(dict)
+    table: PartTable
+    bands: dict[BandShape, int] = attrs.field(factory=dict, init=False)
+    _taken: Counter[int] = attrs.field(factory=Counter, init=False)
 
-    def draw(self, wanted: _OutlineKey) -> Outline:
-        """The whole launch, worker by worker."""
-        items_of = WORK_ITEMS[wanted.geometry.packs](wanted.geometry, self.spec, wanted.workers)
-        workers = tuple(tuple(runs_of(self._worker(items_of(worker)))) for worker in range(wanted.workers))
-        return Outline(tuple(self.bands), workers, *self._account())
+    def worker(self, nodes: Sequence[Node], maker: BlockMaker) -> Iterator[BandRun]:
+        """The runs of a worker."""
+        order = DrainOrder(self.table)
+        for block in maker.blocks(nodes):
+            for flags, times in order.ordered(block):
+                parts = np.tile(block.parts, len(flags) // len(block))
+                yield self._run(2 * parts + flags, times)
+            BANDS.begun += len(block) * block.times
 
-    def _worker(self, items: Iterable[WorkItem]) -> list[int]:
-        """The bands of a worker, as indices."""
-        placed = (_Placement(part, item.output, self._meetings) for item in items for part in self._parts_of(item))
-        parts = [(band.part, ordered) for band, ordered in in_order(placed, self.spec)]
-        self.taken.update(parts)
-        return [self._index(*part) for part in parts]
+    def _run(self, sequence: Any, times: int) -> BandRun:
+        """The run of a sequence of parts, each twice its number, plus one where its drain waits."""
+        sequence, times = _shortest(sequence, times)
+        counts = np.bincount(sequence)
+        present = np.flatnonzero(counts)
+        self._taken.update(dict(zip(present.tolist(), (counts[present] * times).tolist(), strict=True)))
+        return BandRun(array("i", self._bands(sequence, len(counts))[sequence].tobytes()), times)
 
-    def _index(self, part: _Part, ordered: bool) -> int:
-        shape = part.shape._replace(ordered=True) if ordered else part.shape
-        return self.bands.setdefault(shape, len(self.bands))
-
-    def _parts_of(self, item: WorkItem) -> list[_Part]:
-        key = (item.key, item.input % PAGE_BYTES, item.output % PAGE_BYTES)
-        known = self._parts.get(key)
-        if known is None:
-            known = self._parts[key] = [self._part(template, item) for template in self._templates.of(item)]
+    def _bands(self, sequence: Any, size: int) -> Any:
+        """The band of each number in the sequence; new ones are numbered as they come."""
+        firsts = np.full(size, len(sequence))
+        firsts[sequence[::-1]] = np.arange(len(sequence))[::-1]
+        known = np.zeros(size, np.int32)
+        parts = list(self.table.parts)
+        for number in np.argsort(firsts, kind="stable").tolist():
+            if firsts[number] < len(sequence):
+                shape = parts[number // 2].shape
+                known[number] = self.bands.setdefault(shape._replace(ordered=bool(number % 2)), len(self.bands))
         return known
 
-    def _part(self, template: BandTemplate, item: WorkItem) -> _Part:
-        ahead = item.input - template.input
-        wanted = wait_groups(template.band, self.spec)
-        groups = tuple([tuple([self._count("read", d, ahead) for d in group]) for group in wanted])
-        ahead = item.output - template.output
-        chain = tuple([self._count("write", d, ahead) for d in template.band.chain])
-        return _Part(template, BandShape(groups, template.band.ticks, False, chain))
-
-    def _count(self, kind: str, descriptor: Descriptor, ahead: int) -> Counts:
-        """What a descriptor touches that is `ahead` of where it was made."""
-        address, _, rows, row_bytes, pitch, scratch_pitch = descriptor
-        shape = ((address + ahead) % PAGE_BYTES, rows, row_bytes, pitch)
-        known = self._counted.get((kind, shape, scratch_pitch))
-        if known is None:
-            check_fields(self.spec, descriptor)
-            known = count_read(self.spec, shape) if kind == "read" else count_write(self.spec, shape)
-            self._counted[kind, shape, scratch_pitch] = known
-        return known
-
-    def _account(self) -> tuple[Traffic, Traffic, dict[str, int]]:
+    def account(self) -> tuple[Traffic, Traffic, dict[str, int]]:
         """Traffic of reads and writes, and what the worker loop counts, of all bands that are taken."""
         reads, writes, counts = Traffic(), Traffic(), Counter[str]()
-        for (part, ordered), times in self.taken.items():
+        parts = list(self.table.parts)
+        for number, times in self._taken.items():
+            part = parts[number // 2]
             descriptors = [read for group in part.shape.groups for read in group]
             add_traffic(reads, descriptors, times * len(descriptors), times)
             add_traffic(writes, part.shape.chain, times, times)
-            for name, number in _statistics(part):
-                counts[name] += times * number
-            counts["ordered_drains"] += times * ordered
+            for name, amount in part.counts:
+                counts[name] += times * amount
+            counts["ordered_drains"] += times * (number % 2)
         return reads, writes, {name: counts[name] for name in sorted(counts) if counts[name]}
 
 
-def _statistics(part: _Part) -> Iterator[tuple[str, int]]:
-    """What the worker loop counts for a band, but for its order."""
-    band = part.template.band
-    yield "wait_groups", len(part.shape.groups)
-    yield "bands", 1
-    yield "oversized_pitch_reads", len(band.reads) if band.oversized else 0
-    yield from band.counts.items()
+def _shortest(sequence: Any, times: int) -> tuple[Any, int]:
+    """The same with the sequence halved while its halves are equal, where that makes a run."""
+    half, turns = sequence, times
+    while len(half) % 2 == 0 and np.array_equal(half[: len(half) // 2], half[len(half) // 2 :]):
+        half, turns = half[: len(half) // 2], 2 * turns
+    return (half, turns) if turns >= FEWEST_TIMES else (sequence, times)

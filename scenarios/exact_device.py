@@ -6,6 +6,7 @@ alone.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import attrs
 
@@ -53,12 +54,25 @@ def prepare_launch(plan: Plan, spec: DeviceSpec, workers: int | None, source: in
 
     Raises NotRepresentable where a packet field can not hold a value.
     """
-    return _launch(encode_plan(plan).bind(source, target), spec, workers)
+    return _launch(_bound_packet(_packet(plan), source, target), spec, workers)
 
 
-def _launch(packet: Packet, spec: DeviceSpec, workers: int | None) -> ExactLaunch:
+@lru_cache(maxsize=64)
+def _packet(plan: Plan) -> Packet:
+    """The packet of a plan, kept for all devices that a study tries it on."""
+    return encode_plan(plan)
+
+
+@lru_cache(maxsize=64)
+def _bound_packet(packet: Packet, source: int, target: int) -> tuple[Packet, PacketGeometry]:
+    """A packet with its addresses, and the geometry that the firmware reads from its bytes."""
+    bound = packet.bind(source, target)
+    return bound, PacketGeometry.of(decode(bound.raw))
+
+
+def _launch(bound: tuple[Packet, PacketGeometry], spec: DeviceSpec, workers: int | None) -> ExactLaunch:
     """The launch of a bound packet."""
-    geometry = PacketGeometry.of(decode(packet.raw))
+    packet, geometry = bound
     grid = spec.workers if workers is None else min(workers, spec.workers)
     return ExactLaunch(packet, geometry, grid, outline(geometry, spec, grid))
 
@@ -129,11 +143,11 @@ class ExactDevice:
 
     def _bound(self, job: ScenarioJob) -> ExactLaunch:
         """The job at its addresses."""
-        packet = encode_plan(job.plan)  # one that can not be takes no address
+        packet = _packet(job.plan)  # one that can not be takes no address
         sizes = [port.required_bytes for port in (job.plan.input, job.plan.output)]
         source, target, *_ = self.storage.addresses(sizes, packet=True)
         self.jobs += 1
-        return _launch(packet.bind(source, target), self.spec, job.workers)
+        return _launch(_bound_packet(packet, source, target), self.spec, job.workers)
 
     def _bound_kernel(self, job: KernelJob) -> ExactLaunch:
         """The job of a kernel at its addresses."""
@@ -185,6 +199,8 @@ class ExactDevice:
 
 def records(launched: Outline, timing: Timing, advance: Advance = lambda count: None) -> list[TransferRecord]:
     """The traced transfers in order of completion, each on the lowest channel that was idle at its grant."""
+    if not timing.trace:
+        return []
     payloads = [
         [size for band in unrolled(runs) for size in launched.bands[band].payloads] for runs in launched.workers
     ]

@@ -19,7 +19,7 @@ LONG_SECONDS = 2.0
 """A person hears of work that may take longer before it begins."""
 TRACED_BYTES = 600
 """Memory of one transfer in a trace: its record, and its line of the run folder."""
-SECONDS = {"bands": 8e-5, "bands timed": 5e-6, "bytes filled": 4e-9, "bytes checked": 1.6e-8, "transfers traced": 4e-6}
+SECONDS = {"bands": 8e-5, "bands timed": 3e-7, "bytes filled": 4e-9, "bytes checked": 1.6e-8, "transfers traced": 4e-6}
 """A band that events move, one that is timed alone, a byte of an input written, one of an output judged, a transfer
 recorded or written.
 """

@@ -12,6 +12,7 @@ from tessbed.firmware_models.custom.body_worker import BodyWorker
 from tessbed.firmware_models.custom.launch_view import LaunchView
 from tessbed.firmware_models.custom.launches import EndlessKernel, ForeignYield, KernelLaunch, MovedBand, launch_of
 from tessbed.firmware_models.custom.region import ports_of
+from tessbed.firmware_models.custom.step_limit import most_steps_of
 from tessbed.firmware_models.vector_ops import Packer
 from tessbed.firmware_models.worker_loop import in_order, wait_groups
 from tessbed.kernels.custom.codec import KernelCall
@@ -25,9 +26,6 @@ from tessbed.sim.user_code.user_code import UserCode
 
 KernelBody = Callable[[Any], Any]
 """Takes a GuardedWorker, returns its steps."""
-FREE_STEPS = 100_000
-STEPS_OF_A_BYTE = 4
-"""A byte by itself is gathered, computed, drained and waited for."""
 
 
 def kernel_body(kernel: Kernel, call: KernelCall, spec: DeviceSpec, workers: int) -> KernelBody:
@@ -40,12 +38,7 @@ def kernel_body(kernel: Kernel, call: KernelCall, spec: DeviceSpec, workers: int
 
 def user_code(call: KernelCall) -> UserCode:
     """The guard of a launch: what ends it where it has no end of its own."""
-    return UserCode(call.name, most_steps=most_steps(sum(port.required_bytes for port in call.ports)))
-
-
-def most_steps(nbytes: int) -> int:
-    """Steps that a job with so many bytes of buffers may take: some for each byte, a million at most."""
-    return min(UserCode().most_steps, FREE_STEPS + STEPS_OF_A_BYTE * nbytes)
+    return UserCode(call.name, most_steps=most_steps_of(call))
 
 
 def _own_body(kernel: Kernel, call: KernelCall, guard: GuardedWorker) -> Iterator[Any]:

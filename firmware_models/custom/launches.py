@@ -15,6 +15,7 @@ from tessbed.firmware_models.band import DrainFootprint
 from tessbed.firmware_models.custom.band_worker import BandWorker, KernelBand
 from tessbed.firmware_models.custom.launch_view import LaunchView
 from tessbed.firmware_models.custom.region import KernelPort, ports_of
+from tessbed.firmware_models.custom.step_limit import band_steps, endless_text, most_steps_of
 from tessbed.firmware_models.launch_outline import fields_that_plan
 from tessbed.kernels.custom.codec import KernelCall
 from tessbed.kernels.custom.declaration import Kernel
@@ -24,8 +25,6 @@ from tessbed.sim.transfer.descriptor import Descriptor
 
 MOST_KEPT = 8192
 """Bands of one launch that are kept."""
-MOST_BANDS = 1_000_000
-"""A worker that yields more has no end."""
 PAGE_STEP = 1 << 40
 """Ports are planned so far apart that no two have addresses in common."""
 
@@ -118,9 +117,13 @@ class KernelLaunch:
             return
         of, generator = self.generator(worker)
         made: list[KernelBand] = []
-        number = 0
+        number = steps = 0
+        most = most_steps_of(self.key.call)
         while (band := advance(generator)) is not None:
             _check_band(band, of, number, generator)
+            if steps > most:
+                raise EndlessKernel(endless_text(most), generator)
+            steps += band_steps(band, self.key.spec)
             if number < MOST_KEPT:
                 made.append(band)
             yield band
@@ -163,8 +166,6 @@ def _check_band(band: Any, of: BandWorker, number: int, generator: Any) -> None:
     if not isinstance(band, KernelBand) or band.owner is not of or band.number != number:
         got = "a band of another worker or time" if isinstance(band, KernelBand) else f"{band!r:.80}"
         raise ForeignYield(f"yielded {got}, wanted w.band(...), each once and in order", generator)
-    if number >= MOST_BANDS:
-        raise EndlessKernel(f"yielded {number:,} bands and has not ended", generator)
 
 
 def launch_of(kernel: Kernel, call: KernelCall, spec: DeviceSpec, workers: int) -> KernelLaunch:

@@ -9,6 +9,7 @@ import attrs
 from tessbed.firmware_models.custom.band_worker import KernelBand
 from tessbed.firmware_models.custom.launches import Footprints, KernelLaunch, LaunchKey, launch_of
 from tessbed.firmware_models.custom.planning import KernelFailure, planned_bands
+from tessbed.firmware_models.custom.step_limit import band_steps, endless_text, most_steps_of
 from tessbed.firmware_models.launch_outline import BandShape, Outline, add_traffic
 from tessbed.firmware_models.worker_loop import in_order, wait_groups
 from tessbed.kernels.custom.codec import KernelCall
@@ -62,6 +63,7 @@ class _Drawing:
     bands: dict[BandShape, int] = attrs.Factory(dict)
     taken: Counter[int] = attrs.Factory(Counter)
     counts: Counter[str] = attrs.Factory(Counter)
+    steps: int = 0
     _counted: dict[tuple[str, Shape, int], Counts] = attrs.Factory(dict)
 
     def draw(self) -> Outline:
@@ -75,6 +77,15 @@ class _Drawing:
         placed = (_Placed(band, Footprints(band.footprints())) for band in planned_bands(self.launch, worker))
         for at, ordered in in_order(placed, self.spec):
             yield self._index(at.band, ordered)
+            self._step(band_steps(at.band, self.spec), worker, at.band.line)
+        self._step(1, worker, None)  # the wait for the last drains
+
+    def _step(self, steps: int, worker: int, line: SourceLine | None) -> None:
+        """Count steps of all workers together, as a device does that runs them."""
+        self.steps += steps
+        most = most_steps_of(self.launch.key.call)
+        if self.steps > most:
+            raise KernelFailure("kernel_error", "endless_loop", worker, line, endless_text(most))
 
     def _index(self, band: KernelBand, ordered: bool) -> int:
         wanted = wait_groups(band, self.spec)

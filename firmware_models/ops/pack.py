@@ -35,11 +35,16 @@ class Piece:
 
 def pack_work_items(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> WorkItems:
     """The tiles of each worker of a launch; ownership is fixed here, once, from the bound address."""
+    cuts = pack_cuts(geometry, spec, workers)
+    return lambda worker: _tile_items(geometry, spec, cuts[worker], cuts[worker + 1])
+
+
+def pack_cuts(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> list[int]:
+    """The output bytes of each worker: from one cut to the next."""
     granule = spec.write_unit_bytes
-    cuts = cut_bytes(
+    return cut_bytes(
         geometry.output_bytes, geometry.output_address, granule, workers, lambda offset: _starts_near(geometry, offset)
     )
-    return lambda worker: _tile_items(geometry, spec, cuts[worker], cuts[worker + 1])
 
 
 def _starts_near(geometry: PacketGeometry, offset: int) -> Iterable[int]:
@@ -54,63 +59,82 @@ def _tile_items(geometry: PacketGeometry, spec: DeviceSpec, low: int, high: int)
     """The tiles that hold output bytes [low, high)."""
     if low == high:
         return
-    pixel_bytes = geometry.pixel_bytes(geometry.axes[0].tile)
-    budget = Budget.of(spec, geometry.axes[0].tile * geometry.linear_scalar_bytes, pixel_bytes)
-    make, source, target = _Maker(geometry, spec, budget).tile_bands, geometry.input_address, geometry.output_address
+    maker = PackMaker(geometry, spec)
     for tile in geometry.tiles_from(geometry.tile_number(low)):
-        start = tile.tiled_offset
-        if start >= high:
+        if tile.tiled_offset >= high:
             return
-        owned = (max(low - start, 0), min(high - start, geometry.span_bytes(tile.extents)))
-        yield WorkItem((tile.extents, owned), source + tile.linear_offset, target + start, make, (tile, *owned))
+        yield maker.item(tile, low, high)
 
 
-@attrs.define
-class _Maker:
+def pixel_band_end(first: int, last: int, most: int, width: int) -> int:
+    """Where the band ends that begins with pixel `first` of a part up to `last`: at most `most` pixels, at the end of a
+    row of `width` where rows fit."""
+    end = min(first + even_parts(last - first, most), last)
+    row_end = -(-end // width) * width
+    if row_end - first > most:
+        row_end = end // width * width
+    return min(row_end, last) if row_end > first else end
+
+
+@attrs.define(init=False)
+class PackMaker:
     """Makes bands one after the other; the band's number decides its slot."""
 
     geometry: PacketGeometry
     spec: DeviceSpec
     budget: Budget
-    made: int = 0
+    made: int
 
-    def tile_bands(self, item: WorkItem, number: int) -> Iterator[Band]:
+    def __init__(self, geometry: PacketGeometry, spec: DeviceSpec) -> None:
+        self.geometry, self.spec, self.made = geometry, spec, 0
+        channels = geometry.axes[0].tile
+        self.budget = Budget.of(spec, channels * geometry.linear_scalar_bytes, geometry.pixel_bytes(channels))
+
+    def item(self, tile: Tile, low: int, high: int) -> WorkItem:
+        """The work item of a tile of which the output bytes [low, high) are owned."""
+        geometry, start = self.geometry, tile.tiled_offset
+        owned = (max(low - start, 0), min(high - start, geometry.span_bytes(tile.extents)))
+        source, target = geometry.input_address + tile.linear_offset, geometry.output_address + start
+        return WorkItem((tile.extents, owned), source, target, self._tile_bands, (tile, *owned))
+
+    def pixels(self, tile: Tile, owned: Range) -> Range:
+        """The pixels that hold owned bytes; none where these are of the tail alone."""
+        size = self.geometry.pixel_bytes(tile.extents[0])
+        return min(owned[0] // size, tile.pixels), min(-(-owned[1] // size), tile.pixels)
+
+    def most_pixels(self, tile: Tile) -> int:
+        """The most pixels of a band; 0 where one does not fit the scratch."""
+        channels, geometry = tile.extents[0], self.geometry
+        size, gathered = geometry.pixel_bytes(channels), channels * geometry.linear_scalar_bytes
+        most = min(self.budget.gather_bytes // gathered, (self.budget.slot_bytes - BLOCK) // size)
+        return most and max(1, min(most, BAND_BYTES // max(size, gathered)))
+
+    def _tile_bands(self, item: WorkItem, number: int) -> Iterator[Band]:
         """The bands of a work item's part: a tile, and the bytes of it that are owned."""
         self.made = number
-        return self._made(*item.part)
+        tile, *owned = item.part
+        return self._made(tile, tuple(owned))
 
-    def _made(self, tile: Tile, low: int, high: int) -> Iterator[Band]:
-        geometry = self.geometry
-        channels, pixels = tile.extents[0], tile.pixels
-        size = geometry.pixel_bytes(channels)
-        first, last = min(low // size, pixels), min(-(-high // size), pixels)
-        most = min(
-            self.budget.gather_bytes // (channels * geometry.linear_scalar_bytes),
-            (self.budget.slot_bytes - BLOCK) // size,
-        )
+    def _made(self, tile: Tile, owned: Range) -> Iterator[Band]:
+        first, last = self.pixels(tile, owned)
+        most = self.most_pixels(tile)
         if first == last:
-            yield self._tail_band(tile, (low, high), Piece(pixels * size, high - pixels * size, 0))
+            yield self.owned_tail(tile, owned)
         elif most == 0:
             for pixel in range(first, last):
-                yield from self._wide_pixel(tile, (low, high), pixel)
+                yield from self._wide_pixel(tile, owned, pixel)
         else:
-            most = max(1, min(most, BAND_BYTES // max(size, channels * geometry.linear_scalar_bytes)))
-            yield from self._pixel_bands(tile, (low, high), (first, last), most)
+            yield from self._pixel_bands(tile, owned, (first, last), most)
 
     def _pixel_bands(self, tile: Tile, owned: Range, pixels: Range, most: int) -> Iterator[Band]:
         """Cuts a range of pixels into bands of at most `most`, at row ends where rows fit."""
         first, last = pixels
-        width = tile.extents[3]
         while first < last:
-            end = min(first + even_parts(last - first, most), last)
-            row_end = -(-end // width) * width
-            if row_end - first > most:
-                row_end = end // width * width
-            end = min(row_end, last) if row_end > first else end
-            yield self._pixel_band(tile, owned, first, end)
+            end = pixel_band_end(first, last, most, tile.extents[3])
+            yield self.pixel_band(tile, owned, first, end)
             first = end
 
-    def _pixel_band(self, tile: Tile, owned: Range, first: int, last: int) -> Band:
+    def pixel_band(self, tile: Tile, owned: Range, first: int, last: int) -> Band:
         """The band of whole pixels [first, last) of `tile`."""
         geometry, slot = self.geometry, self.budget.slot(self.made)
         channels, depth, height, width = tile.extents
@@ -213,23 +237,40 @@ class _Maker:
 
     def _wide_pixel(self, tile: Tile, owned: Range, pixel: int) -> Iterator[Band]:
         """The bands of one pixel whose channels do not fit the scratch at once; the last pixel brings the tail."""
+        step = self.channel_step()
+        for first in range(0, self.geometry.stored(tile.extents[0]), step):
+            yield from self.channel_bands(tile, owned, pixel, first)
+        yield from self.pixel_tail(tile, owned, pixel)
+
+    def channel_step(self) -> int:
+        """Stored channels of a band of a pixel whose channels do not fit the scratch at once."""
+        most = min(self.budget.slot_bytes, BAND_BYTES) // self.geometry.scalar_bytes
+        room = min(self.budget.gather_bytes // self.geometry.linear_scalar_bytes, most)
+        return room // BLOCK * BLOCK or room
+
+    def channel_bands(self, tile: Tile, owned: Range, pixel: int, first: int) -> Iterator[Band]:
+        """The band of a pixel's stored channels from `first` on, if any of its bytes are owned."""
         geometry = self.geometry
         size, stored = geometry.pixel_bytes(tile.extents[0]), geometry.stored(tile.extents[0])
-        most = min(self.budget.slot_bytes, BAND_BYTES) // geometry.scalar_bytes
-        room = min(self.budget.gather_bytes // geometry.linear_scalar_bytes, most)
-        step = room // BLOCK * BLOCK or room
-        for first in range(0, stored, step):
-            end = min(first + step, stored)
-            pieces = [
-                Piece(pixel * size + plane * stored + first, end - first, plane * (end - first))
-                for plane in range(geometry.scalar_bytes)
-            ]
-            if any(self._clip(piece, owned) for piece in pieces):
-                yield self._channel_band(tile, owned, pixel, (first, end), pieces)
-        end = (pixel + 1) * size
-        tail = Piece(end, geometry.tile_bytes(tile.extents) - end, 0)
+        end = min(first + self.channel_step(), stored)
+        pieces = [
+            Piece(pixel * size + plane * stored + first, end - first, plane * (end - first))
+            for plane in range(geometry.scalar_bytes)
+        ]
+        if any(self._clip(piece, owned) for piece in pieces):
+            yield self._channel_band(tile, owned, pixel, (first, end), pieces)
+
+    def pixel_tail(self, tile: Tile, owned: Range, pixel: int) -> Iterator[Band]:
+        """The band of the tile's alignment bytes, which follow its last pixel, if any of them are owned."""
+        end = (pixel + 1) * self.geometry.pixel_bytes(tile.extents[0])
+        tail = Piece(end, self.geometry.tile_bytes(tile.extents) - end, 0)
         if pixel + 1 == tile.pixels and self._clip(tail, owned):
             yield self._tail_band(tile, owned, tail)
+
+    def owned_tail(self, tile: Tile, owned: Range) -> Band:
+        """The band of a part that begins behind the last pixel."""
+        end = tile.pixels * self.geometry.pixel_bytes(tile.extents[0])
+        return self._tail_band(tile, owned, Piece(end, owned[1] - end, 0))
 
     def _channel_band(self, tile: Tile, owned: Range, pixel: int, stored: Range, pieces: list[Piece]) -> Band:
         """The band of the stored channels `stored` of one pixel, padding included."""

@@ -69,14 +69,23 @@ class OutputBlock:
         """Elements along C, D, H, W."""
         return tuple(high - low for low, high in self.ranges)
 
+    def sliced(self, axis: int, low: int, high: int) -> "OutputBlock":
+        """The block with another range along an axis."""
+        return OutputBlock(self.volume, (*self.ranges[:axis], (low, high), *self.ranges[axis + 1 :]))
+
 
 def unpack_work_items(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> WorkItems:
     """The blocks of each worker of a launch; ownership is fixed here, once, from the bound address."""
     dimensions = output_dimensions(geometry)
-    granule = spec.write_unit_bytes
+    cuts = unpack_cuts(geometry, spec, dimensions, workers)
+    return lambda worker: UnpackMaker(geometry, spec, dimensions).items(cuts[worker], cuts[worker + 1])
+
+
+def unpack_cuts(geometry: PacketGeometry, spec: DeviceSpec, dimensions: Sequence[Dimension], workers: int) -> list[int]:
+    """The output positions of each worker: from one cut to the next."""
     levels = [dimension.level for dimension in dimensions]
-    cuts = cut_elements(levels, geometry.linear_scalar_bytes, geometry.output_address, granule, workers)
-    return lambda worker: _Maker(geometry, spec, dimensions).items(cuts[worker], cuts[worker + 1])
+    width, base = geometry.linear_scalar_bytes, geometry.output_address
+    return cut_elements(levels, width, base, spec.write_unit_bytes, workers)
 
 
 def output_dimensions(geometry: PacketGeometry) -> list[Dimension]:
@@ -112,7 +121,7 @@ def axes_taken_whole(geometry: PacketGeometry, dimensions: Sequence[Dimension]) 
 
 
 @attrs.define(init=False)
-class _Maker:
+class UnpackMaker:
     """Makes one worker's bands one after the other; the band's number decides its slot."""
 
     geometry: PacketGeometry
@@ -128,7 +137,7 @@ class _Maker:
         self.whole = axes_taken_whole(geometry, dimensions)
         c_axis = geometry.axes[C]
         channels = c_axis.extent if C in self.whole else c_axis.tile
-        gathered = sum(geometry.pixel_bytes(high - low) for low, high in self._segments(C, (0, channels)))
+        gathered = sum(geometry.pixel_bytes(high - low) for low, high in self.segments(C, (0, channels)))
         self.budget = Budget.of(spec, gathered, channels * geometry.linear_scalar_bytes)
         self.reader = TileReader(geometry, spec.dma.field_limit, spec.memory.access_bytes, self.budget.gather_bytes)
 
@@ -136,31 +145,34 @@ class _Maker:
         """The blocks that produce the output positions [low, high), in address order."""
         for box in boxes([dimension.level.extent for dimension in self.dimensions], low, high):
             for chosen in product(*map(self._cuts, self.dimensions, box)):
-                yield self._item(chosen)
+                yield self.item(chosen)
 
     def _bands(self, item: WorkItem, number: int) -> Iterator[Band]:
         """The bands of a work item's part: a block."""
         self.made = number
-        return map(self._band, self._fitting(*item.part))
+        return map(self.band, self._fitting(*item.part))
 
     def _cuts(self, dimension: Dimension, inside: Range) -> list[Cut]:
         """A range of an axis cut at tile edges, or whole where the axis is taken whole."""
+        if dimension.mapped is None:
+            ranges = [(index, index + 1) for index in range(*inside)]
+        else:
+            ranges = [inside] if dimension.mapped in self.whole else self.segments(dimension.mapped, inside)
+        return [self.cut(dimension, low, high) for low, high in ranges]
+
+    def cut(self, dimension: Dimension, low: int, high: int) -> Cut:
+        """A range of an axis."""
         stride = dimension.level.stride
         if dimension.mapped is None:
             inner = prod(extent for extent, _ in self.geometry.outer[dimension.outer + 1 :])
-            return [Cut(None, (index, index + 1), index * stride, index * inner) for index in range(*inside)]
-        axis, cuts = self.geometry.axes[dimension.mapped], []
-        ranges = [inside] if dimension.mapped in self.whole else self._segments(dimension.mapped, inside)
-        for low, high in ranges:
-            start, end = axis.segment(low // axis.tile)
-            last_start, last_end = axis.segment((high - 1) // axis.tile)
-            alike, uneven = (low - start, high - low, last_end - last_start), last_end - last_start != end - start
-            cuts.append(
-                Cut(dimension.mapped, (low, high), low * stride, 0, low // axis.tile, end - start, alike, uneven)
-            )
-        return cuts
+            return Cut(None, (low, high), low * stride, low * inner)
+        axis = self.geometry.axes[dimension.mapped]
+        start, end = axis.segment(low // axis.tile)
+        last_start, last_end = axis.segment((high - 1) // axis.tile)
+        alike, uneven = (low - start, high - low, last_end - last_start), last_end - last_start != end - start
+        return Cut(dimension.mapped, (low, high), low * stride, 0, low // axis.tile, end - start, alike, uneven)
 
-    def _item(self, chosen: Sequence[Cut]) -> WorkItem:
+    def item(self, chosen: Sequence[Cut]) -> WorkItem:
         """The block of one cut along each output axis."""
         geometry = self.geometry
         ranges, tiles, extents = [(0, 1)] * 4, [0] * 4, [1] * 4
@@ -176,7 +188,7 @@ class _Maker:
         target = geometry.output_address + linear
         return WorkItem(key, source, target, self._bands, (OutputBlock(volume, tuple(ranges)),))
 
-    def _segments(self, mapped: int, inside: Range) -> list[Range]:
+    def segments(self, mapped: int, inside: Range) -> list[Range]:
         """The tiles along a mapped axis, clipped to `inside`."""
         axis = self.geometry.axes[mapped]
         first, last = inside[0] // axis.tile, (inside[1] - 1) // axis.tile
@@ -185,15 +197,17 @@ class _Maker:
 
     def _fitting(self, block: OutputBlock) -> Iterator[OutputBlock]:
         """The block cut into pieces that fit the scratch: along pixels, or along channels if one pixel is too much."""
+        most = self.most_pixels(block)
+        for piece in self._cut_pixels(block, max(1, most)):
+            yield from [piece] if most else self._cut_channels(piece)
+
+    def most_pixels(self, block: OutputBlock) -> int:
+        """The most pixels of a band of the block; 0 where one does not fit the scratch."""
         geometry = self.geometry
-        gathered = sum(geometry.pixel_bytes(self._tile_channels(low)) for low, _ in self._segments(C, block.ranges[C]))
+        gathered = sum(geometry.pixel_bytes(self._tile_channels(low)) for low, _ in self.segments(C, block.ranges[C]))
         packed = block.extents[C] * geometry.linear_scalar_bytes
         most = min(self.budget.gather_bytes // gathered, self.budget.slot_bytes // packed)
-        if most:
-            yield from self._cut_pixels(block, max(1, min(most, BAND_BYTES // max(gathered, packed))))
-        else:
-            for pixel in self._cut_pixels(block, 1):
-                yield from self._cut_channels(pixel)
+        return most and max(1, min(most, BAND_BYTES // max(gathered, packed)))
 
     def _tile_channels(self, channel: int) -> int:
         """Channels of the tile that holds `channel`."""
@@ -203,33 +217,46 @@ class _Maker:
 
     def _cut_pixels(self, block: OutputBlock, most: int) -> Iterator[OutputBlock]:
         """Cuts along D, H, W, the largest stride first, into pieces of at most `most` pixels."""
+        cut = self.pixel_cut(block, most)
+        if cut is None:
+            yield block
+            return
+        axis, step = cut
+        low, high = block.ranges[axis]
+        for start in range(low, high, step):
+            yield from self._cut_pixels(block.sliced(axis, start, min(start + step, high)), most)
+
+    def pixel_cut(self, block: OutputBlock, most: int) -> tuple[int, int] | None:
+        """The axis that is cut next so that pieces have at most `most` pixels, and into what; None if none is."""
         order = sorted((D, H, W), key=lambda axis: -self.geometry.axes[axis].stride)
         for position, axis in enumerate(order):
             inner = prod(block.extents[other] for other in order[position + 1 :])
             if block.extents[axis] * inner > most and block.extents[axis] > 1:
-                step = even_parts(block.extents[axis], max(1, most // inner))
-                for piece in _sliced(block, axis, step):
-                    yield from self._cut_pixels(piece, most)
-                return
-        yield block
+                return axis, even_parts(block.extents[axis], max(1, most // inner))
+        return None
 
     def _cut_channels(self, pixel: OutputBlock) -> Iterator[OutputBlock]:
         """Cuts one pixel's channels at tile edges, then into pieces that fit."""
-        geometry = self.geometry
-        room = min(
-            self.budget.gather_bytes // geometry.scalar_bytes,
-            self.budget.slot_bytes // geometry.linear_scalar_bytes,
-            BAND_BYTES // geometry.linear_scalar_bytes,
-        )
-        for low, high in self._segments(C, pixel.ranges[C]):
+        geometry, room = self.geometry, self.most_channels
+        for low, high in self.segments(C, pixel.ranges[C]):
             start = geometry.axes[C].segment(low // geometry.axes[C].tile)[0]
             while low < high:
                 block = start + (low - start) // BLOCK * BLOCK  # channel blocks are gathered whole
                 end = low + room if room < BLOCK else block + room // BLOCK * BLOCK
-                yield OutputBlock(pixel.volume, ((low, min(end, high)), *pixel.ranges[1:]))
+                yield pixel.sliced(C, low, min(end, high))
                 low = min(end, high)
 
-    def _band(self, block: OutputBlock) -> Band:
+    @property
+    def most_channels(self) -> int:
+        """Channels of a band of a pixel whose channels do not fit the scratch at once."""
+        geometry = self.geometry
+        return min(
+            self.budget.gather_bytes // geometry.scalar_bytes,
+            self.budget.slot_bytes // geometry.linear_scalar_bytes,
+            BAND_BYTES // geometry.linear_scalar_bytes,
+        )
+
+    def band(self, block: OutputBlock) -> Band:
         geometry, slot = self.geometry, self.budget.slot(self.made)
         strides = [axis.stride for axis in geometry.axes]
         offset = geometry.volume_offset(block.volume) + sum(
@@ -240,7 +267,7 @@ class _Maker:
         reads: list[Descriptor] = []
         steps: list[VectorMove | VectorFill] = []
         scratch, oversized = 0, False
-        for ranges in product(*(self._segments(axis, inside) for axis, inside in enumerate(block.ranges))):
+        for ranges in product(*(self.segments(axis, inside) for axis, inside in enumerate(block.ranges))):
             part = self.reader.read(block.volume, ranges, scratch)
             at = slot + sum(
                 (low - first) * stride
@@ -261,11 +288,3 @@ class _Maker:
             oversized=oversized,
             counts={"scattered_scalars": scattered, "single_row_writes": len(drain.descriptors) * drain.oversized},
         )
-
-
-def _sliced(block: OutputBlock, axis: int, step: int) -> Iterator[OutputBlock]:
-    low, high = block.ranges[axis]
-    for start in range(low, high, step):
-        ranges = list(block.ranges)
-        ranges[axis] = (start, min(start + step, high))
-        yield OutputBlock(block.volume, tuple(ranges))

@@ -4,10 +4,14 @@ Nothing of a run is used: only what the firmware plans, what each transfer costs
 is at or above every bound, and the gap to the largest is what waiting cost. A different plan may have other bounds.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from math import gcd
 from typing import Any
 
 import attrs
+import numpy as np
 
 from tessbed.firmware_models.custom.outline import kernel_outline
 from tessbed.firmware_models.launch_outline import Outline
@@ -16,7 +20,7 @@ from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.provenance.basis_words import basis_lines
 from tessbed.scenarios.study.kernel_work import KernelWork
 from tessbed.scenarios.study.measurement import MeasuredJob, Measurement, planned_alike, provenance
-from tessbed.sim.exact.program import Cost, TimedBand, unrolled
+from tessbed.sim.exact.program import BandRun, Cost, TimedBand, unrolled
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
 
 PROOFS = {
@@ -40,12 +44,52 @@ class LowerBound:
     which: str = ""
 
 
+@attrs.frozen(eq=False)
+class PlannedWorker:
+    """The bands of a worker by how often each is taken, in all and in each slot; the first ones, and the last."""
+
+    bands: Sequence[TimedBand]
+    taken: Counter[int]
+    by_slot: tuple[Counter[int], ...]
+    runs: Sequence[BandRun]
+
+    @classmethod
+    def of(cls, bands: Sequence[TimedBand], runs: Sequence[BandRun], slots: int) -> "PlannedWorker":
+        """A worker that takes these runs of bands of a table. A band's slot is its number modulo the slots, so a run
+        has the same ones again after a few turns, of which each is counted as often as it comes."""
+        by_slot, number = tuple(Counter[int]() for _ in range(slots)), 0
+        for run in runs:
+            order = np.asarray(run.bands)
+            cycle = slots // gcd(slots, len(order))
+            for turn in range(min(cycle, run.times)):
+                first = number + turn * len(order)
+                for slot, counted in enumerate(by_slot):
+                    found, counts = np.unique(order[(slot - first) % slots :: slots], return_counts=True)
+                    times = -(-(run.times - turn) // cycle)
+                    counted.update(dict(zip(found.tolist(), (counts * times).tolist(), strict=True)))
+            number += len(order) * run.times
+        return cls(bands, sum(by_slot, Counter()), by_slot, runs)
+
+    def __iter__(self) -> Iterator[TimedBand]:
+        return (self.bands[band] for band in unrolled(self.runs))
+
+    def sum_of(self, ticks: Callable[[TimedBand], int], slot: int | None = None) -> int:
+        """The sum over all bands, or those of a slot."""
+        taken = self.taken if slot is None else self.by_slot[slot]
+        return sum(times * ticks(self.bands[band]) for band, times in taken.items())
+
+    @property
+    def last(self) -> TimedBand:
+        """The last band of a worker that has any."""
+        return self.bands[self.runs[-1].bands[-1]]
+
+
 @attrs.define(eq=False)
 class PlannedLaunch:
     """The bands of each worker, priced for a device, and the first ticks at which they can start."""
 
     spec: DeviceSpec
-    workers: list[tuple[TimedBand, ...]]
+    workers: list[PlannedWorker]
 
     def __attrs_post_init__(self) -> None:
         self.latency = self.spec.memory.read_latency_ticks, self.spec.memory.write_latency_ticks
@@ -81,18 +125,18 @@ class PlannedLaunch:
 
     def serial(self, worker: int) -> int:
         """A worker alone: everything it does itself, and its last drain."""
-        bands = self.workers[worker]
-        own = sum(self.reads(band) + self.tail(band) for band in bands)
-        return own + (self.drain(bands[-1]) if bands else 0)
+        of = self.workers[worker]
+        own = of.sum_of(lambda band: self.reads(band) + self.tail(band))
+        return own + (self.drain(of.last) if of.taken else 0)
 
     def slot(self, worker: int, slot: int) -> int:
         """One slot of a worker: its bands, and the reads before the first of them."""
-        bands = self.workers[worker]
-        mine = bands[slot :: self.spec.slots]
-        if not mine:
+        of = self.workers[worker]
+        if not of.by_slot[slot]:
             return 0
-        before = sum(self.reads(band) + self.tail(band) for band in bands[:slot]) + self.reads(mine[0])
-        return before + sum(self.tail(band) + self.drain(band) for band in mine)
+        *earlier, first = islice(of, slot + 1)
+        before = sum(self.reads(band) + self.tail(band) for band in earlier) + self.reads(first)
+        return before + of.sum_of(lambda band: self.tail(band) + self.drain(band), slot)
 
 
 def bounds(measured: MeasuredJob) -> list[LowerBound]:
@@ -107,7 +151,8 @@ def bounds(measured: MeasuredJob) -> list[LowerBound]:
 def bounds_of(drawn: Outline, spec: DeviceSpec) -> list[LowerBound]:
     """The same for a launch that has been planned."""
     launched = exact_program(drawn, spec)
-    planned = PlannedLaunch(spec, [tuple(launched.bands[band] for band in unrolled(runs)) for runs in launched.workers])
+    workers = [PlannedWorker.of(launched.bands, runs, spec.slots) for runs in launched.workers]
+    planned = PlannedLaunch(spec, workers)
     found = [*_serial(planned), *_pools(planned), *_ports(planned)]
     return sorted(found, key=lambda bound: (-bound.ticks, list(PROOFS).index(bound.resource), bound.which))
 
@@ -132,16 +177,17 @@ def _pools(planned: PlannedLaunch) -> Iterator[LowerBound]:
     for core in cores:
         members = [w for w in range(len(planned.workers)) if shared or w % planned.spec.cores == core]
         for kind, name in enumerate(DIRECTIONS):
-            costs = [cost for w in members for band in planned.workers[w] for cost in _costs(band, kind)]
-            if costs:
-                first = min(_first_request(planned, w, kind) for w in members if planned.workers[w])
+            workers = [planned.workers[w] for w in members]
+            transfers = _total(workers, kind, lambda cost: 1)
+            if transfers:
+                first = min(_first_request(planned, w, kind) for w in members if planned.workers[w].taken)
                 after = _after(planned, members, kind)
-                held = sum(cost.s + cost.c for cost in costs)
+                held = _total(workers, kind, lambda cost: cost.s + cost.c)
                 latency = planned.latency[kind]
                 which = f"of core {core}" if core >= 0 else ""
                 channels = first + -(-held // planned.channels[kind]) + latency + after
                 yield LowerBound(channels, f"{name} channels", which)
-                in_flight = first + -(-(held + latency * len(costs)) // planned.spec.dma.outstanding) + after
+                in_flight = first + -(-(held + latency * transfers) // planned.spec.dma.outstanding) + after
                 yield LowerBound(in_flight, f"{name} credits", which)
 
 
@@ -149,15 +195,24 @@ def _ports(planned: PlannedLaunch) -> Iterator[LowerBound]:
     """Each memory port."""
     ports: list[list[int]] = [[0], [1]] if planned.spec.memory.split_port else [[0, 1]]
     for served in ports:
-        bands = [band for worker in planned.workers for band in worker]
-        costs = [cost for kind in served for band in bands for cost in _costs(band, kind)]
+        costs = [cost for kind in served for band in _taken(planned.workers) for cost in _costs(band, kind)]
         if costs:
-            active = [w for w in range(len(planned.workers)) if planned.workers[w]]
+            active = [w for w, worker in enumerate(planned.workers) if worker.taken]
             first = min(_first_request(planned, w, kind) for w in active for kind in served)
-            busy = sum(cost.m for cost in costs)
+            busy = sum(_total(planned.workers, kind, lambda cost: cost.m) for kind in served)
             latency = min(planned.latency[kind] for kind in served)
             which = "" if len(served) > 1 else DIRECTIONS[served[0]]
             yield LowerBound(first + min(cost.s for cost in costs) + busy + latency, "memory port", which)
+
+
+def _taken(workers: Sequence[PlannedWorker]) -> list[TimedBand]:
+    """The different bands of these workers."""
+    return [worker.bands[band] for worker in workers for band in worker.taken]
+
+
+def _total(workers: Sequence[PlannedWorker], kind: int, amount: Callable[[Cost], int]) -> int:
+    """The sum over all transfers of a kind."""
+    return sum(worker.sum_of(lambda band: sum(map(amount, _costs(band, kind)))) for worker in workers)
 
 
 def _costs(band: TimedBand, kind: int) -> Iterator[Cost]:
@@ -182,7 +237,7 @@ def _after(planned: PlannedLaunch, members: Sequence[int], kind: int) -> int:
     """What still follows the last completed transfer of a kind: for a read, packing and draining its band."""
     if kind:
         return 0
-    bands = [band for w in members for band in planned.workers[w] if band.groups]
+    bands = [band for band in _taken([planned.workers[w] for w in members]) if band.groups]
     return min(planned.tail(band) + planned.drain(band) for band in bands)
 
 

@@ -28,11 +28,16 @@ input = {{ pattern = "golden" }}
 
 @pytest.fixture(name="tiles")
 def tiles_file(tmp_path: Path):
-    """A scenario of `rows` x `columns` tiles on a backend."""
+    """A scenario of `rows` x `columns` tiles on a backend. Of tiles of height 0, which are cut at edges, no two rows
+    begin at equal places in their pages."""
 
     def written(rows: int, columns: int, backend: str = "ev74", tile: int = 1) -> str:
         path = tmp_path / "tiles.toml"
-        path.write_text(TILES.format(rows=rows, columns=columns, backend=backend, tile=tile))
+        text = TILES.format(rows=rows, columns=columns, backend=backend, tile=tile)
+        if not tile:
+            text = TILES.format(rows=4 * rows - 1, columns=4 * columns - 1, backend=backend, tile=4)
+            text = text.replace("16]", "5]").replace("4, 1, 5]", "4, 4, 5]").replace("int8", "bf16")
+        path.write_text(text)
         return str(path)
 
     return written
@@ -81,20 +86,21 @@ def assert_shown_and_gone(said: str) -> None:
 
 
 RUN = ("run", "--engine", "exact")
+CUT = (3000, 3000, "ev74", 0)
 
 
 @pytest.mark.parametrize(
     ("line", "shape", "announced"),
     [
-        (RUN, (600, 1000), "600,000 tiles, at least 600,000 bands and 1,200,000 transfers: this takes a while"),
+        (RUN, CUT, "9,000,000 tiles, at least 9,000,000 bands and 18,000,000 transfers: this takes a while"),
         (("run",), (100, 300), "30,000 tiles, at least 30,000 bands and 60,000 transfers, 960,000 bytes: this"),
         (("run",), (6000, 2000, "a65"), "on a65: 12,000,000 tiles, 384,000,000 bytes: this takes a while"),
         ((*RUN, "-o", "made"), (200, 1000), "400,000 transfers, 240,000,000 bytes of trace: this takes a while"),
-        (("bound",), (200, 1000), "200,000 tiles"),
+        (("bound",), CUT, "9,000,000 tiles"),
         (("advise", "--max-workers", "2"), (200, 1000), "bytes of trace, in each of 2 runs: this takes a while"),
-        (("whatif", "--set", "device.preset=ev74-1core"), (10, 600), "6,000 tiles"),
+        (("whatif", "--set", "device.preset=ev74-1core"), (200, 600), "120,000 tiles"),
         (("compare", "tiles.toml"), (200, 1000), "200,000 tiles"),
-        (("explain",), (200, 1000), "200,000 tiles"),
+        (("explain",), (300, 1000), "300,000 tiles"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) and isinstance(value[0], str) else "",
 )
@@ -166,16 +172,15 @@ def test_quiet(tiles) -> None:
     ("arguments", "shape", "when", "form"),
     [
         (("run",), (1000, 1000), r"[1-9]%", ""),
-        (RUN, (1000, 1000), r"[1-9]%", "native"),
-        (RUN, (1000, 1000), r"[1-9]%", "python"),
-        (RUN, (2147483647, 1, "ev74", 2147483647), r"\d%", ""),
+        (RUN, CUT, r"\d%", "native"),
+        (RUN, CUT, r"\d%", "python"),
         ((*RUN, "-o", "made"), (500, 1000), r"the run folder", ""),
         (("run",), (6000, 2000, "a65"), r"MB/s", ""),
-        (("whatif",), (100, 1000), r"[1-9]%", ""),
+        (("whatif",), (6000, 2000), r"[1-9]%", ""),
         (("sweep", "--vary", "device.workers=1..16", "--executor", "here"), (100, 1000), r"\d%", ""),
         (("sweep", "--vary", "device.workers=1..16", "-j", "2"), (100, 1000), r"\d%", ""),
     ],
-    ids=["events", "in C", "in Python", "one tile", "folder", "a65", "whatif", "sweep here", "sweep"],
+    ids=["events", "in C", "in Python", "folder", "a65", "whatif", "sweep here", "sweep"],
 )
 def test_an_interrupt(arguments: tuple[str, ...], shape: tuple, when: str, form: str, tiles, tmp_path: Path) -> None:
     """Ctrl-C while a bar is shown ends the command with 130 and one word; nothing half done is left."""

@@ -59,7 +59,7 @@ def all_bands(geometry: Geometry, spec: DeviceSpec) -> tuple[Budget, list[Band]]
     if geometry.op == "tess":
         channels = device.axes[0].tile
         return Budget.of(spec, channels * device.scalar_bytes, device.pixel_bytes(channels)), made
-    return unpack._Maker(device, spec, unpack.output_dimensions(device)).budget, made
+    return unpack.UnpackMaker(device, spec, unpack.output_dimensions(device)).budget, made
 
 
 def touched(scratch: np.ndarray, band: Band) -> np.ndarray:
@@ -105,7 +105,7 @@ def test_staging_is_bounded_where_a_worker_begins_inside_a_pixel(scratch_bytes: 
     for channels, to in product((46, 100, 333), ("bf16", "fp32")):
         geometry = Geometry("detesscast", (1, 61, channels), "bf16", cblocked=(1, 1, channels), to=to)
         device = device_geometry(geometry)
-        budget = unpack._Maker(device, spec, unpack.output_dimensions(device)).budget
+        budget = unpack.UnpackMaker(device, spec, unpack.output_dimensions(device)).budget
         for worker in range(8):
             for band in image.band_program(device, spec, 8)(worker):
                 ends = [d.scratch + (d.rows - 1) * d.scratch_pitch + d.row_bytes for d in band.reads]
@@ -137,7 +137,7 @@ def test_small_slots_hold_the_tail_of_the_last_band(slots: int) -> None:
     ("op", "owner", "name", "bug"),
     [
         ("tess", pack, "even_parts", lambda total, most: total),
-        ("detess", unpack._Maker, "_cut_pixels", lambda self, block, most: iter((block,))),
+        ("detess", unpack.UnpackMaker, "_cut_pixels", lambda self, block, most: iter((block,))),
     ],
     ids=["tess", "detess"],
 )

@@ -1,15 +1,20 @@
-"""Planning of a launch in numbers alone: what equal work items share is what each would have by itself."""
+"""Planning of a launch: by runs it is what it is band by band, and equal work items share what each would make."""
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
+import attrs
 import pytest
 
-from tessbed.firmware_models import kernel_handles
+from tessbed.firmware_models import kernel_handles, launch_summary
 from tessbed.firmware_models.band import WorkItem
 from tessbed.firmware_models.band_cache import BandTemplates
 from tessbed.firmware_models.geometry import PacketGeometry
-from tessbed.firmware_models.launch_summary import _Draft, _OutlineKey
+from tessbed.firmware_models.launch_outline import Outline
+from tessbed.firmware_models.launch_summary import outline, plan_launch
+from tessbed.firmware_models.nests import pack as pack_nest
+from tessbed.firmware_models.nests.enumerating_planner import EnumeratingPlanner
 from tessbed.firmware_models.worker_loop import program_of
 from tessbed.kernels.ev74.codec import decode
 from tessbed.kernels.ev74.encode import encode_plan
@@ -36,7 +41,7 @@ GRIDS = {
 }
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def likes(monkeypatch):
     """What work items ask of band templates; they get nothing, so that what they make themselves can be compared."""
     like = BandTemplates.like
@@ -51,44 +56,134 @@ def packet_geometry(asked: Asked, rng: random.Random) -> PacketGeometry:
     return PacketGeometry.of(decode(encode_plan(plan, plan.op).bind(source, target).raw))
 
 
-def reported(geometry: PacketGeometry, spec: DeviceSpec, workers: int):
-    """Each worker's bands, and all that is counted."""
-    drawn = _Draft(spec).draw(_OutlineKey(geometry, workers, (), spec))
-    bands = [[drawn.bands[band] for band in unrolled(runs)] for runs in drawn.workers]
-    return bands, drawn.reads, drawn.writes, drawn.counts
-
-
 def device(rng: random.Random) -> DeviceSpec:
     """A device where granules, slots and room differ."""
     changes = {
-        "write_granule_bytes": rng.choice([16, 64, 128]),
+        "write_granule_bytes": rng.choice([16, 32, 64, 128, 512]),
         "byte_strobes": rng.random() < 0.2,
-        "slots": rng.randint(1, 4),
-        "scratch_bytes": 65536 + rng.choice([4096, 65536]),
+        "slots": rng.choice([1, 2, 2, 3, 4, 8]),
+        "scratch_bytes": 65536 + rng.choice([5120, 8192, 65536]),
+        "dma": {"burst_bytes": rng.choice([64, 256, 1024]), "wait_group": rng.choice([1, 4, 16])},
     }
     return override(DeviceSpec(), changes)
 
 
-def made_alone(self, item):
-    """A work item's bands without a look at equal ones."""
-    return [self._part(template, item) for template in BandTemplates().of(item)]
+@attrs.frozen
+class Planned:
+    """An outline without its runs: each worker's bands one by one, and all that is counted."""
+
+    workers: list
+    reads: Any
+    writes: Any
+    counts: Any
 
 
-def shared_and_alone(asked: Asked, rng: random.Random, monkeypatch) -> list:
-    """What is reported of a tensor somewhere on some device, with sharing and without."""
-    geometry, spec, workers = packet_geometry(asked, rng), device(rng), rng.choice([1, 3, 4, 7])
-    shared = reported(geometry, spec, workers)
-    with monkeypatch.context() as patch:
-        patch.setattr(_Draft, "_parts_of", made_alone)
-        return [shared, reported(geometry, spec, workers)]
+def planned(drawn: Outline) -> Planned:
+    """The same whichever way the bands are in runs."""
+    bands = [[drawn.bands[band] for band in unrolled(runs)] for runs in drawn.workers]
+    return Planned(bands, drawn.reads, drawn.writes, dict(drawn.counts))
+
+
+def check(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline:
+    """The launch planned by runs, after it has been compared with itself band by band."""
+    drawn, one_by_one = plan_launch(geometry, spec, workers), EnumeratingPlanner(spec).draw(geometry, workers)
+    assert planned(drawn) == planned(one_by_one)
+    assert drawn.bands == one_by_one.bands  # in the order in which they are met first
+    return drawn
+
+
+def several(count: int, seed: int) -> Iterator[tuple[PacketGeometry, DeviceSpec, int]]:
+    """Random tensors of all operations and classes of tiles, anywhere in memory, on random devices and grids."""
+    for number, asked in enumerate(random_geometries(count, seed=seed)):
+        if 0 not in asked.shape:
+            rng = random.Random(f"{seed}/{number}")
+            yield packet_geometry(asked, rng), device(rng), rng.choice([1, 2, 3, 4, 7, 16, 64])
 
 
 @pytest.mark.parametrize("name", GRIDS)
-def test_equal_sites_share_what_each_has_alone(name, monkeypatch) -> None:
-    """Grids of many equal tiles on any device: nothing that is counted differs."""
+def test_grids_by_runs_are_what_they_are_band_by_band(name) -> None:
+    """Grids of many equal tiles on any device and in any number of workers."""
+    for seed in range(3):
+        rng = random.Random(f"{name}/{seed}")
+        check(packet_geometry(GRIDS[name], rng), device(rng), rng.choice([1, 3, 4, 7, 64]))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_launches_by_runs_are_what_they_are_band_by_band(seed) -> None:
+    """Every operation, both ways, with padding, gaps, cut tiles, outer axes, small slots, and granules of any size."""
+    for launch in several(120, seed):
+        check(*launch)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_thousands_of_launches_by_runs_are_what_they_are_band_by_band(seed) -> None:
+    """The same for a thousand tensors each."""
+    for launch in several(1000, seed):
+        check(*launch)
+
+
+def test_small_launches_are_planned_band_by_band_and_are_the_same() -> None:
+    """Which planner made it can not be told from an outline but by its runs."""
+    taken = 0
+    for geometry, spec, workers in several(30, 21):
+        assert planned(outline(geometry, spec, workers)) == planned(plan_launch(geometry, spec, workers))
+        taken += geometry.tiles <= launch_summary.SMALL_TILES
+    assert taken > 5
+
+
+LONG_TILES = {
+    "rows of one": (4_000, 1, 16),
+    "rows that fit": (700, 7, 16),
+    "rows longer than a band": (60, 90, 16),
+    "one row": (1, 5_000, 16),
+    "one pixel of many channels": (1, 1, 30_000),
+    "wide pixels": (5, 4, 1_500),
+}
+
+
+@pytest.mark.parametrize("op", ["tess", "detess"])
+@pytest.mark.parametrize("shape", LONG_TILES.values(), ids=LONG_TILES)
+def test_a_tile_of_many_bands_by_runs_is_what_it_is_band_by_band(shape, op) -> None:
+    """A tile is cut into runs of bands, too: by rows, inside rows, and by the channels of wide pixels."""
     for seed in range(4):
-        shared, alone = shared_and_alone(GRIDS[name], random.Random(f"{name}/{seed}"), monkeypatch)
-        assert shared == alone
+        rng = random.Random(f"{op}/{shape}/{seed}")
+        asked = Asked(op, shape, rng.choice(["int8", "bf16"]), HWC, (1, *shape), pad16=False)
+        spec = device(rng)
+        spec = override(spec, {"scratch_bytes": 65536 + rng.choice([512, 512, 900]) * (1 + spec.slots)})
+        check(packet_geometry(asked, rng), spec, rng.choice([1, 3, 4, 7]))
+
+
+def test_bands_of_a_tile_need_not_be_counted_while_many_are_left(monkeypatch) -> None:
+    """While more than the square of a band's pixels are left, rows and bands are not cut one by one; they are right."""
+    cut = []
+    end = pack_nest.pixel_band_end
+    monkeypatch.setattr(pack_nest, "pixel_band_end", lambda *of: cut.append(of) or end(*of))
+    spec = override(DeviceSpec(), {"scratch_bytes": 65536 + 1024, "slots": 3})
+    for shape in ((6_000, 1, 16), (1_000, 5, 16), (300, 20, 16), (60, 45, 16)):
+        rng = random.Random(f"{shape}")
+        drawn = check(packet_geometry(Asked("tess", shape, "int8", HWC, (1, *shape)), rng), spec, 1)
+        assert len(cut) < drawn.counts["bands"] / 3, shape
+        cut.clear()
+
+
+MILLIONS = {
+    "tess": Asked("tess", (3200, 3125, 16), "int8", HWC, (1, 1, 1, 16)),
+    "detess": Asked("detess", (3200, 3125, 16), "int8", HWC, (1, 1, 1, 16)),
+    "tess, one tile": Asked("tess", ((1 << 31) - 1, 1, 16), "int8", HWC, (1, (1 << 31) - 1, 1, 16)),
+    "detess, one tile": Asked("detess", ((1 << 31) - 1, 1, 16), "int8", HWC, (1, (1 << 31) - 1, 1, 16)),
+}
+
+
+@pytest.mark.parametrize("name", MILLIONS)
+def test_millions_of_bands_are_planned_without_taking_each(name) -> None:
+    """What a plan keeps does not grow with the tensor, and all of it is there: each byte once, each way."""
+    geometry = packet_geometry(MILLIONS[name], random.Random(name))
+    drawn = plan_launch(geometry, DeviceSpec(), 4)
+    assert sum(len(run.bands) for runs in drawn.workers for run in runs) < 30_000
+    assert drawn.counts["bands"] > 1_000_000
+    assert drawn.writes.payload_bytes == geometry.output_bytes
+    assert drawn.reads.payload_bytes == geometry.input_bytes
 
 
 def made(item: WorkItem):

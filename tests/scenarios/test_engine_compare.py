@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 from tessbed.firmware_models.geometry import PacketGeometry
-from tessbed.firmware_models.launch_summary import _Draft, _OutlineKey, exact_program, fields_that_plan
+from tessbed.firmware_models.launch_summary import exact_program, fields_that_plan, plan_launch
 from tessbed.kernels.ev74.codec import decode
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.scenarios import backends, exact_device
@@ -213,6 +213,6 @@ def test_only_fields_that_plan_change_a_launch() -> None:
         if 0 not in geometry.shape:
             plan = plan_of(request_of(geometry))
             fields = PacketGeometry.of(decode(encode_plan(plan, plan.op).bind(4096, 1 << 20).raw))
-            drawn = [_Draft(s).draw(_OutlineKey(fields, 5, (), s)) for s in (spec, other)]
+            drawn = [plan_launch(fields, s, 5) for s in (spec, other)]
             assert drawn[0] == drawn[1]
             assert exact_program(drawn[0], spec) == exact_program(drawn[1], spec)

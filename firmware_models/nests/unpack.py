@@ -1,0 +1,117 @@
+"""Nests of unpacking: the blocks of a worker, and in each the bands of its pixels, or of the channels of wide ones."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from tessbed.firmware_models.band import WorkItem
+from tessbed.firmware_models.geometry import BLOCK, PacketGeometry
+from tessbed.firmware_models.nests.grid import AxisRange, ItemNests
+from tessbed.firmware_models.nests.nest import Leaf, Node, looped
+from tessbed.firmware_models.ops.unpack import (
+    C,
+    Dimension,
+    OutputBlock,
+    UnpackMaker,
+    output_dimensions,
+    unpack_cuts,
+)
+from tessbed.firmware_models.partition import Range, boxes
+from tessbed.sim.spec.device_spec import DeviceSpec
+
+
+def unpack_nests(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Callable[[int], list[Node]]:
+    """The bands of each worker of a launch."""
+    dimensions = output_dimensions(geometry)
+    cuts = unpack_cuts(geometry, spec, dimensions, workers)
+    maker = UnpackMaker(geometry, spec, dimensions)
+    nests = ItemNests(lambda item: block_nodes(maker, item.part[0]))
+    return lambda worker: list(_worker_nodes(maker, nests, cuts[worker], cuts[worker + 1]))
+
+
+def _worker_nodes(maker: UnpackMaker, nests: ItemNests, low: int, high: int) -> Iterator[Node]:
+    """The blocks that produce the output positions [low, high), in address order."""
+    for box in boxes([dimension.level.extent for dimension in maker.dimensions], low, high):
+        yield from nests.grid([*map(_stretches(maker), maker.dimensions, box)], _items(maker, box))
+
+
+def _stretches(maker: UnpackMaker) -> Callable[[Dimension, Range], list[AxisRange]]:
+    """How an axis is cut: at each index of an outer one, not at all where it is taken whole, else at tile edges."""
+
+    def stretches(dimension: Dimension, inside: Range) -> list[AxisRange]:
+        low, high = inside
+        if dimension.mapped is None:
+            return [AxisRange(low, high - low)]
+        if dimension.mapped in maker.whole:
+            return [AxisRange(0, 1)]
+        tile = dimension.level.tile
+        first, full, end = low // tile, high // tile, -(-high // tile)
+        begin = -(-low // tile)
+        parts = ((first, begin), (begin, full), (max(full, begin), end)) if begin <= full else ((first, end),)
+        return [AxisRange(start, stop - start) for start, stop in parts if start < stop]
+
+    return stretches
+
+
+def _items(maker: UnpackMaker, box: Sequence[Range]) -> Callable[[tuple[int, ...]], WorkItem]:
+    """The work item at an index: of an outer axis, or of tiles."""
+
+    def item_at(index: tuple[int, ...]) -> WorkItem:
+        cuts = []
+        for dimension, inside, position in zip(maker.dimensions, box, index, strict=True):
+            step = 1 if dimension.mapped is None else dimension.level.tile
+            low, high = max(inside[0], position * step), min(inside[1], (position + 1) * step)
+            cuts.append(maker.cut(dimension, *(inside if dimension.mapped in maker.whole else (low, high))))
+        return maker.item(cuts)
+
+    return item_at
+
+
+def block_nodes(maker: UnpackMaker, block: OutputBlock) -> list[Node]:
+    """The bands of a block: pieces of its pixels, or where one is too much, of their channels."""
+    most = maker.most_pixels(block)
+    return _pixel_nodes(maker, block, max(1, most), _band_nodes if most else _channel_nodes)
+
+
+def _pixel_nodes(
+    maker: UnpackMaker, block: OutputBlock, most: int, inner: Callable[[UnpackMaker, OutputBlock], list[Node]]
+) -> list[Node]:
+    """Pieces of at most `most` pixels. Those of an axis in one tile are alike, but for the last where it is shorter."""
+    cut = maker.pixel_cut(block, most)
+    if cut is None:
+        return inner(maker, block)
+    axis, step = cut
+    low, high = block.ranges[axis]
+
+    def piece(start: int) -> list[Node]:
+        return _pixel_nodes(maker, block.sliced(axis, start, min(start + step, high)), most, inner)
+
+    alike = (high - low) // step if len(maker.segments(axis, block.ranges[axis])) == 1 else 0
+    nodes = looped(alike, lambda number: piece(low + number * step)) if alike else []
+    return nodes + [node for start in range(low + alike * step, high, step) for node in piece(start)]
+
+
+def _band_nodes(maker: UnpackMaker, block: OutputBlock) -> list[Node]:
+    return [Leaf(maker.band(block))]
+
+
+def _channel_nodes(maker: UnpackMaker, pixel: OutputBlock) -> list[Node]:
+    """Pieces of a pixel's channels. Whole blocks of 16 from the first whole one of a tile on are alike."""
+    nodes: list[Node] = []
+    axis, room = maker.geometry.axes[C], maker.most_channels
+    step = room // BLOCK * BLOCK or room
+
+    def piece(low: int, high: int) -> list[Node]:
+        return [Leaf(maker.band(pixel.sliced(C, low, high)))]
+
+    for low, high in maker.segments(C, pixel.ranges[C]):
+        skip = (low - axis.segment(low // axis.tile)[0]) % BLOCK if room >= BLOCK else 0
+        begin = min(low + step - skip, high) if skip else low
+        alike = (high - begin) // step if room >= BLOCK else 0
+        nodes += piece(low, begin) if skip else []
+        nodes += (
+            looped(alike, lambda number, begin=begin: piece(begin + number * step, begin + (number + 1) * step))
+            if alike
+            else []
+        )
+        for start in range(begin + alike * step, high, step):
+            nodes += piece(start, min(start + step, high))
+    return nodes

@@ -1,7 +1,7 @@
 """Backends: one admitted plan on the A65 or on a simulated EV74, from input bytes to output bytes and ticks."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -14,7 +14,7 @@ from tessbed.firmware_models.custom.image_kernels import ImageKernels
 from tessbed.firmware_models.image import FirmwareImage
 from tessbed.kernels import Plan
 from tessbed.kernels.a65 import prepared as a65
-from tessbed.kernels.a65.cost import modelled_ticks
+from tessbed.kernels.a65.cost.model import a65_cost
 from tessbed.kernels.a65.row_path import RowPath
 from tessbed.kernels.custom.declaration import Kernel
 from tessbed.kernels.custom.kernel_plan import KernelPlan
@@ -36,12 +36,14 @@ Bytes = NDArray[np.uint8]
 class BackendRun:
     """What a backend made of a plan. `output` is the required span; ticks are modelled on A65, the device's on EV74.
 
-    `path` is the A65's row path; `result` and `job` are EV74's (None on the other backend).
+    `path` is the A65's row path and `band` its ticks at the ends of the band, by core; `result` and `job` are EV74's
+    (None on the other backend).
     """
 
     output: Bytes
     ticks: int
     path: RowPath | None = None
+    band: Mapping[str, int] | None = None
     result: JobResult | None = None
     job: Job | None = None
 
@@ -69,7 +71,8 @@ def run_a65(plan: Plan, source: Bytes, prefill: int) -> BackendRun:
     prepared = a65.prepare(plan)
     output = storage(plan.output.required_bytes, prefill)
     a65.execute(prepared, [_view(source)], [_view(output)])
-    return BackendRun(output, modelled_ticks(prepared.plan, prepared.path), path=prepared.path)
+    cost = a65_cost(prepared.plan, prepared.path)
+    return BackendRun(output, cost.ticks, path=prepared.path, band=cost.band)
 
 
 def _view(storage: Bytes) -> Bytes | None:

@@ -4,7 +4,9 @@ from typing import Any
 
 import attrs
 
+from tessbed.kernels.a65.cost.parameters import SCHEDULE
 from tessbed.runtime.scheduling.scheduler import NOTICES
+from tessbed.scenarios.backend_verdict import verdict, verdict_lines
 from tessbed.scenarios.model import KernelJob
 from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
 from tessbed.scenarios.output.text_table import aligned
@@ -60,6 +62,7 @@ def _job(entry: JobOutcome) -> dict[str, Any]:
         "dtype": job.geometry.dtype.value,
         "shape": list(job.geometry.shape),
         "input_bytes": job.plan.input.required_bytes,
+        **({"fewer_ticks": verdict(entry)} if len(results) > 1 else {}),
         "results": results,
     }
 
@@ -98,6 +101,8 @@ def _result(outcome: Outcome) -> dict[str, Any]:
         result["mismatch"] = {"offset": outcome.mismatch.offset, "text": str(outcome.mismatch)}
     if outcome.trouble:
         result["trouble"] = attrs.asdict(outcome.trouble)
+    if outcome.run and outcome.run.band:
+        result |= {"ticks_band": dict(outcome.run.band), "ticks_provenance": SCHEDULE}
     if outcome.run and outcome.run.path:
         path = outcome.run.path
         result["path"] = f"{path.conversion} {path.channels.value} {path.traversal.value}"
@@ -133,10 +138,23 @@ def _timing(stats: JobStats) -> dict[str, Any]:
 def report_table(run: ScenarioRun) -> list[str]:
     """The verdict and one line for each job and backend."""
     rows = [_row(entry, outcome) for entry in run.jobs for outcome in entry.outcomes]
-    header = ("job", "op", "backend", "output bytes", "ticks", "job ticks", "bytes", "sha256")
-    lines = [run.scenario.name, "", *aligned(header, rows, numbers=(3, 4, 5))]
+    header = ("job", "op", "backend", "output bytes", "ticks", "band", "job ticks", "bytes", "sha256")
+    lines = [run.scenario.name, "", *_with_band(run, header, rows)]
     lines += ["", *_remarks(run)]
     return [*lines, f"{'ok' if run.ok else 'FAILED'}: {_verdict(run)}"]
+
+
+def _with_band(run: ScenarioRun, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    """The table; the column of the band only where the A65 ran."""
+    if any(outcome.backend == "a65" for outcome in run.outcomes):
+        return aligned(header, rows, numbers=(3, 4, 5, 6))
+    return aligned(*((*header[:5], *header[6:]), [(*row[:5], *row[6:]) for row in rows]), numbers=(3, 4, 5))
+
+
+def band_text(outcome: Outcome) -> str:
+    """The ends of the A65's band, the shorter first; empty for an EV74."""
+    band = outcome.run.band if outcome.run and not outcome.trouble else None
+    return f"{min(band.values()):,}..{max(band.values()):,}" if band else ""
 
 
 def _verdict(run: ScenarioRun) -> str:
@@ -162,6 +180,7 @@ def _row(entry: JobOutcome, outcome: Outcome) -> tuple[str, ...]:
         outcome.backend,
         f"{outcome.output_bytes:,}",
         f"{done.ticks:,}" if done else "-",
+        band_text(outcome),
         f"{done.result.job_ticks:,}" if done and done.result else "",
         _judgement(outcome),
         (outcome.output_sha256 or "-")[:12],
@@ -187,6 +206,8 @@ def _remarks(run: ScenarioRun) -> list[str]:
     """What the ticks are, and what went wrong, a line each."""
     basis = {KEY: basis_document([tick_basis(run.scenario)])}
     lines = ticks_lines(run.scenario.device.clock_mhz, basis, "the device's on ev74, modelled on a65; ")
+    if any(outcome.backend == "a65" for outcome in run.outcomes):
+        lines += [f"ticks of a65: {SCHEDULE}", *verdict_lines(run.jobs)]
     timed = any("ev74" in entry.job.backends for entry in run.jobs)
     lines += [f"engine {run.engine}: {ENGINE_WORDS[run.engine]}"] if timed and run.engine in ENGINE_WORDS else []
     lines += [f"engine simpy: {run.instead}"] if run.instead else []

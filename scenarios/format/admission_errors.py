@@ -20,7 +20,7 @@ from tessbed.kernels import (
     Plan,
     Strided,
 )
-from tessbed.kernels.a65.cost import KIB_TICKS
+from tessbed.kernels.a65.cost.nests import WAYS
 from tessbed.kernels.a65.row_engine import VARIABLE, chosen_engine
 from tessbed.kernels.admission import MAX_RANK
 from tessbed.kernels.conversions import look_up
@@ -84,7 +84,7 @@ def unsupported(plan: Plan, *, ev74: bool) -> Iterator[AdmissionError]:
         yield ("op",), str(error)
     try:
         chosen_engine(plan.conversion)
-        look_up(KIB_TICKS, plan.conversion, "the table of the A65's costs")
+        look_up(WAYS, plan.conversion, "the table of the A65's costs")
     except ContractError as error:
         if error.where == VARIABLE:  # no key of the file is at fault
             raise

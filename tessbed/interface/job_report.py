@@ -18,6 +18,7 @@ class JobReport:
     """One job on one backend; every value is plain.
 
     `ticks` is the makespan: the device's on "ev74", modelled on "a65"; one tick is a cycle of the device's clock.
+    `ticks_band` is what bounds the modelled ticks, by core ("cortex-a55", "cortex-a76"); it is empty on "ev74".
     `job_ticks` counts from the submission to the host's wake-up, and `parts` says where they went: queue, dispatch,
     decode, load (of the kernel, on the first job of its kind), other, device, completion, in ticks that sum to
     `job_ticks`. Both are None and empty on "a65", which has no device. `ticks` is None where the job failed.
@@ -40,6 +41,7 @@ class JobReport:
     backend: str
     engine: str
     ticks: int | None
+    ticks_band: dict[str, int] = attrs.field(factory=dict)
     job_ticks: int | None = None
     parts: dict[str, int] = attrs.field(factory=dict)
     workers: int | None = None
@@ -100,6 +102,7 @@ def job_report(name: str, op: str, outcome: Outcome, engine: str, *, judged: boo
         backend=outcome.backend,
         engine=engine,
         ticks=done.ticks if done and not outcome.trouble else None,
+        ticks_band=dict(done.band) if done and done.band else {},
         workers=stats.workers_launched if stats else None,
         verified=outcome.verified if judged and not outcome.timing_only and not outcome.unjudged else None,
         ok=outcome.ok,

@@ -6,7 +6,6 @@ from typing import Any
 
 import attrs
 
-from tessbed.kernels.a65 import cost
 from tessbed.scenarios.docs import SESSION, renew_scenario_page, renew_sessions
 from tessbed.scenarios.library import load
 from tessbed.scenarios.oracle.comparison import Mismatch
@@ -27,16 +26,6 @@ def test_sessions() -> None:
     """Every console block shows what its command prints, word for word."""
     assert len(SESSION.findall(TEXT)) >= 5
     assert renew_sessions(TEXT) == TEXT
-
-
-def test_costs() -> None:
-    """The page's costs of the A65 are the model's."""
-    costs = [cost.CALL_TICKS, cost.TILE_TICKS, *cost.RUN_TICKS.values()]
-    rows = dict(re.findall(r"^\| (call|tile|run: the|run: one).*? \| ([\d,]+) \|$", TEXT, re.MULTILINE))
-    assert [int(ticks.replace(",", "")) for ticks in rows.values()] == costs
-    kib = [cost.KIB_TICKS[move] for move in ("copy", "split", "widen")]
-    assert cost.KIB_TICKS["join"] == kib[1]
-    assert f"| {' / '.join(map(str, kib))} |" in TEXT
 
 
 def test_trouble_kinds() -> None:

@@ -14,7 +14,8 @@ import numpy as np
 
 from tessbed.firmware_models import vector_cost, vector_ops
 from tessbed.kernels import DType, Operation
-from tessbed.kernels.a65 import cost, numpy_rows
+from tessbed.kernels.a65 import numpy_rows
+from tessbed.kernels.a65.cost import nests
 from tessbed.kernels.conversions import CONVERSIONS
 from tessbed.kernels.operations import Scalars, TileFormat, registered
 from tessbed.scenarios.oracle import operations
@@ -60,7 +61,7 @@ class Toy:
             "numpy rows": (numpy_rows.CONVERSIONS, numpy_rows.by_lanes(self.convert)),
             "vector steps": (vector_ops.CONVERSIONS, self.convert),
             "vector costs": (vector_cost.PATHS, vector_cost.VectorPaths("copy")),
-            "a65 costs": (cost.KIB_TICKS, 128),
+            "a65 costs": (nests.WAYS, nests.COPIES),
             "oracle": (operations.OPERATIONS, OracleOperation(self.row.packs, {pair: self.convert})),
         }
 

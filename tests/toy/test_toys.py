@@ -15,7 +15,7 @@ from tessbed.firmware_models.image import FirmwareImage
 from tessbed.firmware_models.refusals import refusal
 from tessbed.kernels import ContractError, DType, MlaTiled, Plan, a65, ev74, ops
 from tessbed.kernels.a65 import native_rows
-from tessbed.kernels.a65.cost import modelled_ticks
+from tessbed.kernels.a65.cost.model import modelled_ticks
 from tessbed.kernels.a65.row_path import choose
 from tessbed.kernels.ev74.codec import PacketFault
 from tessbed.kernels.ev74.refusals import REFUSAL_BY_CODE

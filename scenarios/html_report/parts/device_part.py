@@ -1,10 +1,11 @@
-"""Device part: how the device differs from its preset, and every parameter with its unit, meaning and provenance."""
+"""Device part: how the device differs from its preset, and every parameter, also of the A65, with its provenance."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import attrs
 
+from tessbed.kernels.a65.cost.parameters import parameters
 from tessbed.scenarios.html_report.markup import Markup, element, note, section, table
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.provenance.basis_words import scenario_words
@@ -84,9 +85,10 @@ def _all(known: list[ParameterRow], scenario: Scenario) -> Markup:
     basis = scenario_words(scenario)
     text = (
         f"{basis[:1].upper()}{basis[1:]}. Provenance: documented (by the chip's documents), public (stated by its "
-        "maker), inferred (from those), guess (a plausible value, to be replaced)."
+        "maker), inferred (from those), guess (a plausible value, to be replaced). The last rows are the A65's."
     )
     rows = [(one.name, one.value, one.preset, one.unit, one.meaning, one.provenance) for one in known]
+    rows += [(one.name, one.value, one.value, one.unit, one.meaning, one.provenance) for one in parameters()]
     marked = [number for number, one in enumerate(known) if one.differs]
     head = ("parameter", "here", "preset", "unit", "meaning", "provenance")
     return Markup(note(text) + table(head, rows, numbers=(1, 2), marked=marked))

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
+from tessbed.kernels.a65.cost.parameters import SCHEDULE
+from tessbed.scenarios.backend_verdict import verdict_lines
 from tessbed.scenarios.html_report.markup import Markup, concat, count, element, note, section, table
 from tessbed.scenarios.html_report.units import microseconds, rate
 from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
 from tessbed.scenarios.provenance.basis_words import model_ticks, scenario_words
-from tessbed.scenarios.report import complaints, report_table
+from tessbed.scenarios.report import band_text, complaints, report_table
 
 
 def verdict_part(run: ScenarioRun, anchors: dict[int, str]) -> Markup:
@@ -18,17 +20,30 @@ def verdict_part(run: ScenarioRun, anchors: dict[int, str]) -> Markup:
             if not outcome.ok:
                 wrong.append(len(rows))
             rows.append(_row(entry, outcome, anchors.get(entry.job.index), mhz))
-    head = ("job", "operation", "backend", "result", "output bytes", "ticks", "time", "rate", "job ticks", "sha256")
+    head = (
+        "job",
+        "operation",
+        "backend",
+        "result",
+        "output bytes",
+        "ticks",
+        "band",
+        "time",
+        "rate",
+        "job ticks",
+        "sha256",
+    )
     found = list(_found(run))
     return section(
         "Verdict",
         _verdict_line(run),
-        table(head, rows, numbers=(4, 5, 6, 7, 8), marked=wrong),
+        table(head, rows, numbers=(4, 5, 6, 7, 8, 9), marked=wrong),
         element("ul", concat(element("li", text) for text in found)) if found else "",
         note(
             f"Ticks are the device's on ev74, modelled on a65; {model_ticks(mhz, scenario_words(run.scenario))}."
-            " The rate is output bytes by ticks."
+            f" The rate is output bytes by ticks. Ticks of a65: {SCHEDULE}."
         ),
+        *(note(f"{line[0].upper()}{line[1:]}.") for line in verdict_lines(run.jobs)),
         anchor="verdict",
     )
 
@@ -49,6 +64,7 @@ def _row(entry: JobOutcome, outcome: Outcome, anchor: str | None, mhz: int) -> t
         element("b", _judged(outcome), class_="fine" if outcome.ok else "bad"),
         count(outcome.output_bytes),
         count(ticks),
+        band_text(outcome),
         microseconds(ticks, mhz) if ticks else "",
         rate(outcome.output_bytes, ticks, mhz) if ticks else "",
         count(done.result.job_ticks) if done and done.result else "",

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from tessbed.kernels.a65 import prepared as a65
-from tessbed.kernels.a65.cost import modelled_ticks
+from tessbed.kernels.a65.cost.model import modelled_ticks
 from tessbed.scenarios.custom.preparation import prepared
 from tessbed.scenarios.exact_device import ExactDevice
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError

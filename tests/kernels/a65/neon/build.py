@@ -1,5 +1,6 @@
 """Compiles the rows for the A65 with Clang, which the package ziglang brings along."""
 
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
@@ -30,3 +31,12 @@ def build(folder: Path, sources: Path = SOURCES) -> Path:
     compile_source(HERE / "memory.c", memory, "-fno-builtin")
     zig("cc", "-target", TARGET, "-nostdlib", "-static", "-Wl,-e,rows_run", str(rows), str(memory), "-o", str(program))
     return program
+
+
+def sources_sha256() -> str:
+    """The hash of everything that decides the rows' code: the C sources and the compiler's options."""
+    digest = hashlib.sha256()
+    for path in (*sorted(SOURCES.glob("_*.h")), HERE / "rows.c", HERE / "memory.c"):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    digest.update(" ".join((TARGET, CPU, *FLAGS)).encode())
+    return digest.hexdigest()

@@ -1,0 +1,36 @@
+"""Parameters of the A65's cost model, with unit, meaning and provenance."""
+
+import attrs
+
+from tessbed.kernels.a65.cost.table import cost_table
+
+SCHEDULE = "static schedule of a Cortex-A53, band a55 to a76, caches not modelled"
+"""The provenance of every cycle: LLVM has no schedule of an A65, which is out of order, and gives it the A53's."""
+TICK_MHZ = 1000
+CALL_TICKS = 1500
+KIB_TICKS = 64
+
+
+@attrs.frozen
+class Parameter:
+    """A parameter as documents and reports show it."""
+
+    name: str
+    unit: str
+    value: str
+    meaning: str
+    provenance: str
+
+
+def parameters() -> tuple[Parameter, ...]:
+    """Every parameter of the A65's ticks."""
+    table = cost_table()
+    steps, mhz = f"{len(table.steps):,} steps", f"{table.core_mhz:,}"
+    memory = "memory's share of 1,024 bytes: of the tiled side, and of the linear side's scalars"
+    return (
+        Parameter("a65.cycles", "cycles", steps, "what each step of the rows' loops takes: table.toml", SCHEDULE),
+        Parameter("a65.core_mhz", "MHz", mhz, "the core's clock, which is the most it can have", "public"),
+        Parameter("a65.tick_mhz", "MHz", f"{TICK_MHZ:,}", "ticks a microsecond: the EV74's clock", "inferred"),
+        Parameter("a65.call_ticks", "ticks", f"{CALL_TICKS:,}", "a checked call, without its rows", "guess"),
+        Parameter("a65.kib_ticks", "ticks", f"{KIB_TICKS:,}", memory, "guess"),
+    )

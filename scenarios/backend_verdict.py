@@ -10,11 +10,7 @@ from typing import Literal
 from tessbed.scenarios.outcome import JobOutcome, Outcome
 
 Verdict = Literal["a65", "ev74", "open"]
-WORDS: dict[Verdict, str] = {
-    "a65": "a65 takes fewer ticks than the ev74 job",
-    "ev74": "ev74 takes fewer ticks for its job than a65",
-    "open": "undecided, the ev74 job lies inside the band",
-}
+WORDS: dict[Verdict, str] = {"a65": "a65 ahead of the ev74 job", "ev74": "behind it", "open": "undecided"}
 
 
 def verdict(entry: JobOutcome) -> Verdict | None:
@@ -42,4 +38,5 @@ def verdict_lines(entries: Iterable[JobOutcome]) -> list[str]:
     counted = [f"{WORDS[one]} in {count}" for one in WORDS if (count := found.count(one))]
     if not counted:
         return []
-    return [f"over the whole band, of {len(found)} {'job' if len(found) == 1 else 'jobs'}: {'; '.join(counted)}"]
+    jobs = f"{len(found)} {'job' if len(found) == 1 else 'jobs'}"
+    return [f"over the whole band, of {jobs}: {', '.join(counted)}"]

@@ -57,4 +57,4 @@ def test_reported():
     assert "ticks_band" not in first["results"]["ev74"]
     text = "\n".join(report_table(RUN))
     assert f"{min(a65.band.values()):,}..{max(a65.band.values()):,}" in text
-    assert "over the whole band, of 4 jobs: a65 takes fewer ticks than the ev74 job in 4" in text
+    assert "over the whole band, of 4 jobs: a65 ahead of the ev74 job in 4" in text

@@ -64,7 +64,8 @@ def assert_same_rows(call: costs.Call) -> None:
 def sums(call: costs.Call, columns: slice) -> np.ndarray:
     """What the model says that the call takes."""
     table = cost_table().steps
-    return sum((times * np.array(table[step][columns]) for step, times in call.steps.items()), np.zeros(1)) / SCALE
+    costs = np.array([np.array(table[step][columns]) * times for step, times in call.steps.items()])
+    return costs.sum(axis=0) / SCALE
 
 
 def assert_near(said: Sequence[np.ndarray], took: Sequence[np.ndarray]) -> None:

@@ -10,6 +10,7 @@ import attrs
 import pytest
 
 from tessbed.cli import main
+from tessbed.kernels.a65.cost.parameters import SCHEDULE, parameters
 from tessbed.scenarios.html_report.granule_map import granule_maps, touched_granules
 from tessbed.scenarios.html_report.markup import element, table
 from tessbed.scenarios.html_report.parts.device_part import parameter_rows
@@ -101,7 +102,9 @@ def test_the_configuration_shows_what_differs(chroma) -> None:
     differences, everything = (opened_rows(found) for found in configuration.all("table"))
     assert [row[:3] for row in differences] == [["slots", "2", "3"]]
     device = load("chroma").device
-    assert [row[0] for row in everything] == [one.name for one in parameter_rows(device, device, Origins())]
+    known = [one.name for one in parameter_rows(device, device, Origins())]
+    assert [row[0] for row in everything] == [*known, *(one.name for one in parameters())]
+    assert ["a65.cycles", SCHEDULE] in [[row[0], row[5]] for row in everything]
     assert all(row[5] for row in everything)
 
 

@@ -112,5 +112,5 @@ def test_cycles(counting, program):
     cycles = schedule.schedules(
         program, {block for call in calls for blocks in call.count.blocks.values() for block in blocks}
     )
-    took = [sum(costs.totals(blocks, cycles) for blocks in call.count.blocks.values()) for call in calls]
+    took = [np.sum([costs.totals(b, cycles) for b in call.count.blocks.values()], axis=0) for call in calls]
     assert_near([sums(call, slice(0, None)) for call in calls], took)

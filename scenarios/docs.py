@@ -69,7 +69,7 @@ def presets() -> tuple[tuple[str, ...], Rows]:
 def a65_parameters() -> tuple[tuple[str, ...], Rows]:
     """The parameters of the A65's ticks."""
     head = ("parameter", "unit", "value", "meaning", "provenance")
-    return head, [(f"`{one.name}`", one.unit, one.value, one.meaning, one.provenance) for one in parameters()]
+    return head, [(one.name, one.unit, one.value, one.meaning, one.provenance) for one in parameters()]
 
 
 TABLES = {"keys": keys, "faults": fault_rows, "presets": presets, "a65": a65_parameters}

@@ -1,6 +1,7 @@
 """Outcomes: the result of each job of a scenario on each backend."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import attrs
 import numpy as np
@@ -14,6 +15,8 @@ from tessbed.scenarios.oracle.comparison import Mismatch
 from tessbed.sim.kernel_report import KernelReport, plain_bytes
 
 NO_OUTPUT = np.empty(0, np.uint8)
+Ahead = Literal["a65", "ev74", "open"]
+"""The backend that takes fewer ticks for a job; open where that hangs on the schedule of the A65's ticks."""
 
 
 @attrs.frozen
@@ -127,3 +130,22 @@ class ScenarioRun:
     def ok(self) -> bool:
         """The verdict."""
         return all(outcome.ok for outcome in self.outcomes)
+
+
+def backend_ahead(entry: JobOutcome) -> Ahead | None:
+    """Who takes fewer ticks by every schedule of the band; None where one of them has no ticks to compare."""
+    done = {outcome.backend: outcome for outcome in entry.outcomes}
+    if not {"a65", "ev74"} <= done.keys() or not all(_timed(outcome) for outcome in done.values()):
+        return None
+    a65, ev74 = done["a65"].run, done["ev74"].run
+    assert a65 is not None
+    assert a65.band
+    assert ev74 is not None
+    assert ev74.result
+    ticks, job = (a65.ticks, *a65.band.values()), ev74.result.job_ticks
+    return "a65" if max(ticks) < job else "ev74" if min(ticks) > job else "open"
+
+
+def _timed(outcome: Outcome) -> bool:
+    run = outcome.run
+    return run is not None and outcome.trouble is None and run.ticks > 0 and bool(run.band or run.result)

@@ -1,14 +1,14 @@
 """The report of a run: the JSON document, the table for a person, the exit code."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
 
 from tessbed.kernels.a65.cost.parameters import SCHEDULE
 from tessbed.runtime.scheduling.scheduler import NOTICES
-from tessbed.scenarios.backend_verdict import verdict, verdict_lines
 from tessbed.scenarios.model import KernelJob
-from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
+from tessbed.scenarios.outcome import Ahead, JobOutcome, Outcome, ScenarioRun, backend_ahead
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.provenance.basis_words import KEY, basis_document, ticks_lines
 from tessbed.scenarios.provenance.tick_basis import tick_basis
@@ -20,6 +20,7 @@ ENGINE_WORDS = {
     "exact": "timing only, by recurrence: on ev74 no data moves, so there is no hash and nothing is verified",
     "verify": "every ev74 job was timed by both engines, and every transfer and statistic compared",
 }
+AHEAD_WORDS: dict[Ahead, str] = {"a65": "a65 ahead of the ev74 job", "ev74": "behind it", "open": "undecided"}
 OK, FAILED, FAULT, HAZARD = 0, 1, 3, 4
 EXIT_CODES = {"fault": FAULT, "lost": FAULT, "hang": FAULT, "hazard": HAZARD, "lifetime": HAZARD, "not_run": FAULT}
 
@@ -62,7 +63,7 @@ def _job(entry: JobOutcome) -> dict[str, Any]:
         "dtype": job.geometry.dtype.value,
         "shape": list(job.geometry.shape),
         "input_bytes": job.plan.input.required_bytes,
-        **({"fewer_ticks": verdict(entry)} if len(results) > 1 else {}),
+        **({"fewer_ticks": backend_ahead(entry)} if len(results) > 1 else {}),
         "results": results,
     }
 
@@ -207,7 +208,7 @@ def _remarks(run: ScenarioRun) -> list[str]:
     basis = {KEY: basis_document([tick_basis(run.scenario)])}
     lines = ticks_lines(run.scenario.device.clock_mhz, basis, "the device's on ev74, modelled on a65; ")
     if any(outcome.backend == "a65" for outcome in run.outcomes):
-        lines += [f"ticks of a65: {SCHEDULE}", *verdict_lines(run.jobs)]
+        lines += [f"ticks of a65: {SCHEDULE}", *ahead_lines(run.jobs)]
     timed = any("ev74" in entry.job.backends for entry in run.jobs)
     lines += [f"engine {run.engine}: {ENGINE_WORDS[run.engine]}"] if timed and run.engine in ENGINE_WORDS else []
     lines += [f"engine simpy: {run.instead}"] if run.instead else []
@@ -219,6 +220,16 @@ def _remarks(run: ScenarioRun) -> list[str]:
                 lines += [f"{entry.job.name} on {outcome.backend}: {first}", *(f"  {line}" for line in more)]
     lines += [f"the runtime noticed {NOTICES[kind]} ({count}x)" for kind, count in run.notices.items()]
     return [*lines, ""]
+
+
+def ahead_lines(entries: Iterable[JobOutcome]) -> list[str]:
+    """A line that says for how many jobs each verdict holds; none where no job ran on both backends."""
+    found = [ahead for entry in entries if (ahead := backend_ahead(entry))]
+    counted = [f"{AHEAD_WORDS[one]} in {count}" for one in AHEAD_WORDS if (count := found.count(one))]
+    if not counted:
+        return []
+    jobs = f"{len(found)} {'job' if len(found) == 1 else 'jobs'}"
+    return [f"over the whole band, of {jobs}: {', '.join(counted)}"]
 
 
 def _costs(outcome: Outcome) -> list[str]:

@@ -28,9 +28,9 @@ def parameters() -> tuple[Parameter, ...]:
     steps, mhz = f"{len(table.steps):,} steps", f"{table.core_mhz:,}"
     memory = "memory's share of 1,024 bytes: of the tiled side, and of the linear side's scalars"
     return (
-        Parameter("a65.cycles", "cycles", steps, "what each step of the rows' loops takes: table.toml", SCHEDULE),
-        Parameter("a65.core_mhz", "MHz", mhz, "the core's clock, which is the most it can have", "public"),
-        Parameter("a65.tick_mhz", "MHz", f"{TICK_MHZ:,}", "ticks a microsecond: the EV74's clock", "inferred"),
-        Parameter("a65.call_ticks", "ticks", f"{CALL_TICKS:,}", "a checked call, without its rows", "guess"),
-        Parameter("a65.kib_ticks", "ticks", f"{KIB_TICKS:,}", memory, "guess"),
+        Parameter("a65 cycles", "cycles", steps, "what each step of the rows' loops takes: table.toml", SCHEDULE),
+        Parameter("a65 core clock", "MHz", mhz, "the core's clock, which is the most it can have", "public"),
+        Parameter("a65 tick clock", "MHz", f"{TICK_MHZ:,}", "ticks a microsecond: the EV74's clock", "inferred"),
+        Parameter("a65 call", "ticks", f"{CALL_TICKS:,}", "a checked call, without its rows", "guess"),
+        Parameter("a65 memory", "ticks", f"{KIB_TICKS:,}", memory, "guess"),
     )

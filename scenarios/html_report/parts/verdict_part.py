@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from tessbed.kernels.a65.cost.parameters import SCHEDULE
-from tessbed.scenarios.backend_verdict import verdict_lines
 from tessbed.scenarios.html_report.markup import Markup, concat, count, element, note, section, table
 from tessbed.scenarios.html_report.units import microseconds, rate
 from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
 from tessbed.scenarios.provenance.basis_words import model_ticks, scenario_words
-from tessbed.scenarios.report import band_text, complaints, report_table
+from tessbed.scenarios.report import ahead_lines, band_text, complaints, report_table
 
 
 def verdict_part(run: ScenarioRun, anchors: dict[int, str]) -> Markup:
@@ -43,7 +42,7 @@ def verdict_part(run: ScenarioRun, anchors: dict[int, str]) -> Markup:
             f"Ticks are the device's on ev74, modelled on a65; {model_ticks(mhz, scenario_words(run.scenario))}."
             f" The rate is output bytes by ticks. Ticks of a65: {SCHEDULE}."
         ),
-        *(note(f"{line[0].upper()}{line[1:]}.") for line in verdict_lines(run.jobs)),
+        *(note(f"{line[0].upper()}{line[1:]}.") for line in ahead_lines(run.jobs)),
         anchor="verdict",
     )
 

@@ -82,5 +82,5 @@ def test_padded_narrow_pixels_cost_pixel_by_pixel():
 def test_provenance():
     """Cycles are a schedule, memory's share and the call stay guesses."""
     said = {one.name: one.provenance for one in parameters()}
-    assert said["a65.cycles"] == SCHEDULE == "static schedule of a Cortex-A53, band a55 to a76, caches not modelled"
-    assert said["a65.kib_ticks"] == said["a65.call_ticks"] == "guess"
+    assert said["a65 cycles"] == SCHEDULE == "static schedule of a Cortex-A53, band a55 to a76, caches not modelled"
+    assert said["a65 memory"] == said["a65 call"] == "guess"

@@ -3,10 +3,9 @@
 import attrs
 import pytest
 
-from tessbed.scenarios.backend_verdict import verdict, verdict_lines
 from tessbed.scenarios.library import load
-from tessbed.scenarios.outcome import JobOutcome
-from tessbed.scenarios.report import document, report_table
+from tessbed.scenarios.outcome import JobOutcome, backend_ahead
+from tessbed.scenarios.report import ahead_lines, document, report_table
 from tessbed.scenarios.runner import run_scenario
 
 RUN = run_scenario(load("documents-2x17"))
@@ -35,16 +34,16 @@ def entry(ticks: int, a55: int, a76: int) -> JobOutcome:
 )
 def test_it_holds_over_the_band(ticks, wanted):
     """A tie, or one schedule of three on the other side, leaves it open."""
-    assert verdict(entry(*ticks)) == wanted
+    assert backend_ahead(entry(*ticks)) == wanted
 
 
 def test_one_backend_is_no_comparison():
     """A job on one backend has no verdict, nor has an empty tensor, or a job in trouble."""
     whole = RUN.jobs[0]
-    assert verdict(attrs.evolve(whole, outcomes=whole.outcomes[:1])) is None
-    assert verdict(attrs.evolve(whole, outcomes=whole.outcomes[1:])) is None
-    assert verdict_lines([attrs.evolve(whole, outcomes=whole.outcomes[:1])]) == []
-    assert verdict(entry(0, 0, 0)) is None
+    assert backend_ahead(attrs.evolve(whole, outcomes=whole.outcomes[:1])) is None
+    assert backend_ahead(attrs.evolve(whole, outcomes=whole.outcomes[1:])) is None
+    assert ahead_lines([attrs.evolve(whole, outcomes=whole.outcomes[:1])]) == []
+    assert backend_ahead(entry(0, 0, 0)) is None
 
 
 def test_reported():

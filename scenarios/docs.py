@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tessbed.kernels.a65.cost.parameters import parameters
+from tessbed.kernels.a65.cost.parameters import tick_parameters
 from tessbed.scenarios.format.json_schema import schema_text
 from tessbed.scenarios.format.load.load_keys import SCENARIO_FILE
 from tessbed.scenarios.format.schema_keys import Key
@@ -69,7 +69,7 @@ def presets() -> tuple[tuple[str, ...], Rows]:
 def a65_parameters() -> tuple[tuple[str, ...], Rows]:
     """The parameters of the A65's ticks."""
     head = ("parameter", "unit", "value", "meaning", "provenance")
-    return head, [(one.name, one.unit, one.value, one.meaning, one.provenance) for one in parameters()]
+    return head, [(one.name, one.unit, one.value, one.meaning, one.provenance) for one in tick_parameters()]
 
 
 TABLES = {"keys": keys, "faults": fault_rows, "presets": presets, "a65": a65_parameters}

@@ -11,8 +11,8 @@ come so near to the end that a wide read is replaced by a careful one.
 from collections import Counter
 from collections.abc import Callable
 
-from tessbed.kernels.a65.cost.nests import Row
-from tessbed.kernels.a65.cost.stages import Stage
+from tessbed.kernels.a65.cost.nests import PixelRow
+from tessbed.kernels.a65.cost.stages import ValueStage
 
 Steps = Counter[tuple[str, str]]
 FAR = 1 << 61
@@ -22,7 +22,7 @@ LONGEST_PIECES = 128
 SPECIAL_WIDTHS = (16, 32, 64)
 
 
-def row_steps(row: Row, pixels: int, linear_room: int = FAR, tiled_room: int = FAR) -> Steps:
+def row_steps(row: PixelRow, pixels: int, linear_room: int = FAR, tiled_room: int = FAR) -> Steps:
     """The steps of one call of the row's mover, those of the rows between stage and tiles included."""
     steps: Steps = Counter()
     _call(steps, row, pixels, linear_room, tiled_room)
@@ -51,7 +51,7 @@ def copy_steps(steps: Steps, name: str, n: int, times: int) -> None:
         steps[name, f"piece of {size}"] += times * count
 
 
-def _call(steps: Steps, row: Row, pixels: int, linear_room: int, tiled_room: int) -> None:
+def _call(steps: Steps, row: PixelRow, pixels: int, linear_room: int, tiled_room: int) -> None:
     MOVERS[row.mover](steps, row, pixels, linear_room, tiled_room)
 
 
@@ -68,7 +68,7 @@ def _roomy(pixels: int, step: int, nbytes: int) -> int:
     return 0 if room < 0 else min(pixels, room // step + 1)
 
 
-def _pixel_runs(steps: Steps, row: Row, pixels: int, *, copies: bool = False) -> None:
+def _pixel_runs(steps: Steps, row: PixelRow, pixels: int, *, copies: bool = False) -> None:
     """Pixels whose channels are moved by pieces; usual widths have a loop of their own."""
     n, name = row.channels, row.mover
     past = " past caches" if row.streams_out else ""
@@ -89,7 +89,7 @@ def _pixel_runs(steps: Steps, row: Row, pixels: int, *, copies: bool = False) ->
             steps[name, f"piece of {size}"] += pixels * count
 
 
-def _padded_pixels(steps: Steps, row: Row, pixels: int, room: int) -> None:
+def _padded_pixels(steps: Steps, row: PixelRow, pixels: int, room: int) -> None:
     """Narrow padded pixels, each by one wide read; those near the end of the storage are read carefully."""
     wide = _readable(room, pixels, row.linear_step, 16)
     careful = pixels - wide
@@ -99,7 +99,7 @@ def _padded_pixels(steps: Steps, row: Row, pixels: int, room: int) -> None:
     steps[row.mover, "careful pixel"] += careful
 
 
-def _overlapping(steps: Steps, row: Row, pixels: int, nbytes: int) -> int:
+def _overlapping(steps: Steps, row: PixelRow, pixels: int, nbytes: int) -> int:
     """Narrow pixels that may be written wider than they are; the number of those at the row's end that may not."""
     over = _roomy(pixels, row.channels * row.width, nbytes)
     steps[row.mover, "start of overlapping pixels"] += 1
@@ -107,7 +107,7 @@ def _overlapping(steps: Steps, row: Row, pixels: int, nbytes: int) -> int:
     return pixels - over
 
 
-def _pack_bytes(steps: Steps, row: Row, pixels: int, room: int, _: int) -> None:
+def _pack_bytes(steps: Steps, row: PixelRow, pixels: int, room: int, _: int) -> None:
     n, name = row.channels, row.mover
     whole = n - n % 16
     if row.stored == n:
@@ -121,14 +121,14 @@ def _pack_bytes(steps: Steps, row: Row, pixels: int, room: int, _: int) -> None:
     copy_steps(steps, name, whole, pixels)
 
 
-def _unpack_bytes(steps: Steps, row: Row, pixels: int, _: int, room: int) -> None:
+def _unpack_bytes(steps: Steps, row: PixelRow, pixels: int, _: int, room: int) -> None:
     n = row.channels
     if n < 16 <= row.stored and row.linear_step == n:
         pixels = _overlapping(steps, row, pixels, 16)
     _pixel_runs(steps, row, pixels, copies=True)
 
 
-def _pack_words(steps: Steps, row: Row, pixels: int, room: int, _: int) -> None:
+def _pack_words(steps: Steps, row: PixelRow, pixels: int, room: int, _: int) -> None:
     n, name = row.channels, row.mover
     if row.stored == n:
         _pixel_runs(steps, row, pixels)
@@ -144,21 +144,21 @@ def _pack_words(steps: Steps, row: Row, pixels: int, room: int, _: int) -> None:
     steps[name, "careful end of a pixel"] += pixels - last
 
 
-def _unpack_words(steps: Steps, row: Row, pixels: int, _: int, room: int) -> None:
+def _unpack_words(steps: Steps, row: PixelRow, pixels: int, _: int, room: int) -> None:
     nbytes = row.channels * row.width
     if row.channels < 16 and row.linear_step == nbytes and row.plane == 16:
         pixels = _overlapping(steps, row, pixels, 16 * row.width)
     _pixel_runs(steps, row, pixels)
 
 
-def _groups(steps: Steps, row: Row, pixels: int, _: int, __: int) -> None:
+def _groups(steps: Steps, row: PixelRow, pixels: int, _: int, __: int) -> None:
     past = " past caches" if row.streams_out else ""
     steps[row.mover, "row"] += 1
     steps[row.mover, f"pixel{past}"] += pixels
     steps[row.mover, f"16 channels{past}"] += pixels * row.groups
 
 
-def _cross(steps: Steps, row: Row, pixels: int, _: int, __: int) -> None:
+def _cross(steps: Steps, row: PixelRow, pixels: int, _: int, __: int) -> None:
     """Shuffles of 16 bytes, the last of which ends with the row; a row of less than 16 bytes goes pixel by pixel."""
     end, step = pixels * row.tiled_step, row.group * row.tiled_step
     steps[row.mover, "row"] += 1
@@ -173,13 +173,13 @@ def _cross(steps: Steps, row: Row, pixels: int, _: int, __: int) -> None:
     steps[row.mover, "last shuffle"] += shuffles * step < end
 
 
-def _by_width(row: Row) -> str:
+def _by_width(row: PixelRow) -> str:
     """The mover's code for scalars of this width; what packs knows bytes and words only."""
     most = 2 if row.mover.startswith("pack") else 4
     return f"{row.mover}, {min(row.width, most)} bytes"
 
 
-def _streams(steps: Steps, row: Row, pixels: int, _: int, __: int) -> None:
+def _streams(steps: Steps, row: PixelRow, pixels: int, _: int, __: int) -> None:
     """Sixteen pixels at a time, the others scalar by scalar."""
     n, name = row.channels, _by_width(row)
     sixteens, rest = divmod(pixels, 16)
@@ -194,7 +194,7 @@ def _streams(steps: Steps, row: Row, pixels: int, _: int, __: int) -> None:
     steps[name, "scalar of the rest"] += rest * n
 
 
-def _scalars(steps: Steps, row: Row, pixels: int, _: int, __: int) -> None:
+def _scalars(steps: Steps, row: PixelRow, pixels: int, _: int, __: int) -> None:
     name = _by_width(row)
     steps[name, "row"] += 1
     steps[name, "pixel"] += pixels
@@ -219,7 +219,7 @@ def _part_steps(steps: Steps, name: str, what: str, n: int, times: int) -> None:
             steps[name, f"byte of a {what}"] += times * n
 
 
-def _pack_transposed(steps: Steps, row: Row, pixels: int, room: int, _: int) -> None:
+def _pack_transposed(steps: Steps, row: PixelRow, pixels: int, room: int, _: int) -> None:
     """Blocks of 16 channels by 16 pixels: channels are read, pixels written."""
     name = row.mover
     over = row.tiled_step * pixels if row.stored < 16 and row.tiled_step == row.stored * row.width else 0
@@ -239,7 +239,7 @@ def _pack_transposed(steps: Steps, row: Row, pixels: int, room: int, _: int) -> 
         _part_steps(steps, name, "pixel", 16, whole)
 
 
-def _unpack_transposed(steps: Steps, row: Row, pixels: int, _: int, room: int) -> None:
+def _unpack_transposed(steps: Steps, row: PixelRow, pixels: int, _: int, room: int) -> None:
     """Blocks of 16 channels by 16 pixels: pixels are read, channels written."""
     name = row.mover if row.mover == "unpack_transposed_bytes" else _by_width(row)
     steps[name, "row"] += 1
@@ -253,7 +253,7 @@ def _unpack_transposed(steps: Steps, row: Row, pixels: int, _: int, room: int) -
                 steps[name, "ragged channel"] += blocks * nc
 
 
-def _staged(steps: Steps, row: Row, pixels: int, linear_room: int, tiled_room: int) -> None:
+def _staged(steps: Steps, row: PixelRow, pixels: int, linear_room: int, tiled_room: int) -> None:
     """Pieces of the row: values converted between the linear side and a stage, and rows between stage and tiles."""
     stage = row.stage
     assert stage is not None
@@ -266,7 +266,9 @@ def _staged(steps: Steps, row: Row, pixels: int, linear_room: int, tiled_room: i
                     _piece(steps, row, stage, number, count, times * repeats, tiled_room if times == 1 else FAR)
 
 
-def _piece(steps: Steps, row: Row, stage: Stage, number: int, pixels: int, times: int, tiled_room: int) -> None:
+def _piece(
+    steps: Steps, row: PixelRow, stage: ValueStage, number: int, pixels: int, times: int, tiled_room: int
+) -> None:
     """`times` pieces of some pixels, of the full pieces of channels (0) or of the last (1)."""
     channels = stage.lanes[number]
     steps[row.mover, "piece"] += times
@@ -296,11 +298,11 @@ def convert_steps(steps: Steps, name: str, runs: int, scalars: int, times: int =
         steps[name, "run of less than 8"] += times * runs
 
 
-def _same(steps: Steps, row: Row, pixels: int, _: int, __: int) -> None:
+def _same(steps: Steps, row: PixelRow, pixels: int, _: int, __: int) -> None:
     copy_steps(steps, "same", pixels * row.tiled_step, 1)
 
 
-Mover = Callable[[Steps, Row, int, int, int], None]
+Mover = Callable[[Steps, PixelRow, int, int, int], None]
 MOVERS: dict[str, Mover] = {
     "same": _same,
     **dict.fromkeys(("pack_cross", "unpack_cross", "widen_cross"), _cross),

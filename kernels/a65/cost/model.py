@@ -16,7 +16,7 @@ import attrs
 
 from tessbed.kernels.a65.cost.parameters import CALL_TICKS, KIB_TICKS, TICK_MHZ
 from tessbed.kernels.a65.cost.plan_steps import plan_steps
-from tessbed.kernels.a65.cost.table import COLUMNS, REMEASURE, SCALE, CostTable, cost_table
+from tessbed.kernels.a65.cost.table import COLUMNS, REMEASURE, SCALE, StepCosts, step_costs
 from tessbed.kernels.a65.row_path import RowPath
 from tessbed.kernels.errors import ContractError
 from tessbed.kernels.plan import Plan
@@ -53,7 +53,7 @@ class A65Cost:
 @lru_cache(maxsize=4096)
 def a65_cost(plan: Plan, path: RowPath) -> A65Cost:
     """The cost of one checked call; nothing for an empty tensor. ContractError for a conversion without cost."""
-    table = cost_table()
+    table = step_costs()
     if plan.empty:
         return A65Cost(0, dict.fromkeys(COLUMNS[1:], 0), 0, 0, table.core_mhz)
     instructions, *cycles = _sums(plan, path, table)
@@ -67,7 +67,7 @@ def modelled_ticks(plan: Plan, path: RowPath) -> int:
     return a65_cost(plan, path).ticks
 
 
-def _sums(plan: Plan, path: RowPath, table: CostTable) -> list[int]:
+def _sums(plan: Plan, path: RowPath, table: StepCosts) -> list[int]:
     """The sum of each column over the plan's steps, rounded up to whole numbers."""
     sums = [0] * len(COLUMNS)
     for step, count in plan_steps(plan, path).items():
@@ -76,7 +76,7 @@ def _sums(plan: Plan, path: RowPath, table: CostTable) -> list[int]:
     return [-(-total // SCALE) for total in sums]
 
 
-def _costs(table: CostTable, step: tuple[str, str]) -> tuple[int, ...]:
+def _costs(table: StepCosts, step: tuple[str, str]) -> tuple[int, ...]:
     found = table.steps.get(step)
     if found is None:
         text = f"the table of the A65's costs has no step {step[1]!r} of {step[0]!r}: measure it anew ({REMEASURE})"

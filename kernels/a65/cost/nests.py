@@ -10,7 +10,7 @@ from math import prod
 
 import attrs
 
-from tessbed.kernels.a65.cost.stages import Stage, stage_of
+from tessbed.kernels.a65.cost.stages import ValueStage, stage_of
 from tessbed.kernels.a65.row_path import RowPath, row_classes
 from tessbed.kernels.conversions import look_up
 from tessbed.kernels.operations import TileFormat
@@ -68,7 +68,7 @@ WAYS: dict[str, Mapping[bool, Ways]] = {
 
 
 @attrs.frozen
-class Row:
+class PixelRow:
     """What a row mover is called with: one row of pixels. Steps and strides are bytes, as in `_move.h`."""
 
     mover: str
@@ -83,8 +83,8 @@ class Row:
     group_linear: int = 0
     group: int = 0
     streams_out: bool = False
-    stage: Stage | None = None
-    lanes: tuple["Row", ...] = ()
+    stage: ValueStage | None = None
+    lanes: tuple["PixelRow", ...] = ()
 
 
 @attrs.frozen
@@ -96,7 +96,7 @@ class Nest:
 
     visits: int
     loops: tuple[Loop, ...]
-    row: Row
+    row: PixelRow
     linear_room: int
     tiled_room: int
 
@@ -230,7 +230,7 @@ def _nest(
     tiled = tiles.tiled_offset + first * pixels * pixel
     linear = tiles.linear_offset + first * CHANNEL_BLOCK * stride
     counted = groups[0] if inner else 1
-    row = Row(
+    row = PixelRow(
         mover="",
         channels=channels,
         stored=block,
@@ -279,7 +279,7 @@ def _prefer_contiguous(loops: list[Loop], width: int) -> None:
             return
 
 
-def _streams_out(plan: Plan, row: Row, bits: tuple[int, int]) -> bool:
+def _streams_out(plan: Plan, row: PixelRow, bits: tuple[int, int]) -> bool:
     if plan.packs:
         return plan.tiled.required_bytes >= STREAM_BYTES and row.stored % 16 == 0 and bits[0] % 16 == 0
     pixel = row.groups * row.channels * row.width
@@ -288,7 +288,7 @@ def _streams_out(plan: Plan, row: Row, bits: tuple[int, int]) -> bool:
     return pixel == row.linear_step and bits[1] % 16 == 0
 
 
-def _with_mover(ways: Ways, row: Row, tiled_width: int) -> Row:
+def _with_mover(ways: Ways, row: PixelRow, tiled_width: int) -> PixelRow:
     """The row with its mover. Dense pixels of few channels are shuffled, `group` at once."""
     if row.groups > 1:
         return attrs.evolve(row, mover=ways.groups)
@@ -307,7 +307,7 @@ def _with_mover(ways: Ways, row: Row, tiled_width: int) -> Row:
     return attrs.evolve(row, mover=ways.runs)
 
 
-def _staged(plan: Plan, ways: Ways, row: Row) -> Row:
+def _staged(plan: Plan, ways: Ways, row: PixelRow) -> PixelRow:
     """The row of a conversion of values: a stage, and the rows between it and the tiles."""
     width = plan.tiled_dtype.width
     stage = stage_of(ways.values, row.channels * row.groups, row.channel_stride, row.linear_step, width)
@@ -319,7 +319,7 @@ def _staged(plan: Plan, ways: Ways, row: Row) -> Row:
     return attrs.evolve(row, mover="pack_staged" if plan.packs else "unpack_staged", stage=stage, lanes=lanes)
 
 
-def _lane(plan: Plan, stage: Stage, row: Row, number: int) -> Row:
+def _lane(plan: Plan, stage: ValueStage, row: PixelRow, number: int) -> PixelRow:
     """The row between stage and tiles of the full pieces of channels (0), or of the last piece (1)."""
     channels, planar = stage.lanes[number], stage.shape == "planes"
     stored = row.stored

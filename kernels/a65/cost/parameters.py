@@ -2,7 +2,7 @@
 
 import attrs
 
-from tessbed.kernels.a65.cost.table import cost_table
+from tessbed.kernels.a65.cost.table import step_costs
 
 SCHEDULE = "static schedule of a Cortex-A53, band a55 to a76, caches not modelled"
 """The provenance of every cycle: LLVM has no schedule of an A65, which is out of order, and gives it the A53's."""
@@ -12,7 +12,7 @@ KIB_TICKS = 64
 
 
 @attrs.frozen
-class Parameter:
+class TickParameter:
     """A parameter as documents and reports show it."""
 
     name: str
@@ -22,15 +22,15 @@ class Parameter:
     provenance: str
 
 
-def parameters() -> tuple[Parameter, ...]:
+def tick_parameters() -> tuple[TickParameter, ...]:
     """Every parameter of the A65's ticks."""
-    table = cost_table()
+    table = step_costs()
     steps, mhz = f"{len(table.steps):,} steps", f"{table.core_mhz:,}"
     memory = "memory's share of 1,024 bytes: of the tiled side, and of the linear side's scalars"
     return (
-        Parameter("a65 cycles", "cycles", steps, "what each step of the rows' loops takes: table.toml", SCHEDULE),
-        Parameter("a65 core clock", "MHz", mhz, "the core's clock, which is the most it can have", "public"),
-        Parameter("a65 tick clock", "MHz", f"{TICK_MHZ:,}", "ticks a microsecond: the EV74's clock", "inferred"),
-        Parameter("a65 call", "ticks", f"{CALL_TICKS:,}", "a checked call, without its rows", "guess"),
-        Parameter("a65 memory", "ticks", f"{KIB_TICKS:,}", memory, "guess"),
+        TickParameter("a65 cycles", "cycles", steps, "what each step of the rows' loops takes: table.toml", SCHEDULE),
+        TickParameter("a65 core clock", "MHz", mhz, "the core's clock, which is the most it can have", "public"),
+        TickParameter("a65 tick clock", "MHz", f"{TICK_MHZ:,}", "ticks a microsecond: the EV74's clock", "inferred"),
+        TickParameter("a65 call", "ticks", f"{CALL_TICKS:,}", "a checked call, without its rows", "guess"),
+        TickParameter("a65 memory", "ticks", f"{KIB_TICKS:,}", memory, "guess"),
     )

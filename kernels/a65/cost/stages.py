@@ -9,7 +9,7 @@ WIDE = 4
 
 
 @attrs.frozen
-class Stage:
+class ValueStage:
     """`lanes` are the channels of each full piece of a pixel and of its last; `pixels` those of a piece of the row."""
 
     converter: str
@@ -21,7 +21,7 @@ class Stage:
     run: int
 
 
-def stage_of(converter: str, channels: int, channel_stride: int, pixel_step: int, width: int) -> Stage:
+def stage_of(converter: str, channels: int, channel_stride: int, pixel_step: int, width: int) -> ValueStage:
     """The stage of rows of pixels with `channels` channels; strides are those of the linear side, in bytes."""
     contiguous = channels == 1 or channel_stride == WIDE
     shape = _shape(channels, pixel_step, contiguous=contiguous)
@@ -35,7 +35,7 @@ def stage_of(converter: str, channels: int, channel_stride: int, pixel_step: int
     if pixels > 16:
         pixels -= pixels % 16
     lanes = most if full else 0, channels
-    return Stage(converter, shape, width, full, lanes, pixels, before if contiguous else 1)
+    return ValueStage(converter, shape, width, full, lanes, pixels, before if contiguous else 1)
 
 
 def _shape(channels: int, pixel_step: int, *, contiguous: bool) -> str:

@@ -20,7 +20,7 @@ COLUMNS = ("instructions", "cortex-a65", "cortex-a55", "cortex-a76")
 
 
 @attrs.frozen
-class CostTable:
+class StepCosts:
     """Costs by (function, step), in hundredths, one for each of COLUMNS; how they were made, by name."""
 
     steps: Mapping[tuple[str, str], tuple[int, ...]]
@@ -33,13 +33,13 @@ class CostTable:
 
 
 @cache
-def cost_table() -> CostTable:
+def step_costs() -> StepCosts:
     """The table that ships."""
-    return read(PATH)
+    return table_of(PATH)
 
 
-def read(path: Path) -> CostTable:
+def table_of(path: Path) -> StepCosts:
     """The table of a file."""
     document = tomllib.loads(path.read_text("utf-8"))
     steps = {(name, step): tuple(costs) for name, rows in document["steps"].items() for step, costs in rows.items()}
-    return CostTable(steps, document["made"])
+    return StepCosts(steps, document["made"])

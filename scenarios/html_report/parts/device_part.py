@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 
-from tessbed.kernels.a65.cost.parameters import parameters
+from tessbed.kernels.a65.cost.parameters import tick_parameters
 from tessbed.scenarios.html_report.markup import Markup, element, note, section, table
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.provenance.basis_words import scenario_words
@@ -88,7 +88,7 @@ def _all(known: list[ParameterRow], scenario: Scenario) -> Markup:
         "maker), inferred (from those), guess (a plausible value, to be replaced). The last rows are the A65's."
     )
     rows = [(one.name, one.value, one.preset, one.unit, one.meaning, one.provenance) for one in known]
-    rows += [(one.name, one.value, one.value, one.unit, one.meaning, one.provenance) for one in parameters()]
+    rows += [(one.name, one.value, one.value, one.unit, one.meaning, one.provenance) for one in tick_parameters()]
     marked = [number for number, one in enumerate(known) if one.differs]
     head = ("parameter", "here", "preset", "unit", "meaning", "provenance")
     return Markup(note(text) + table(head, rows, numbers=(1, 2), marked=marked))

@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from tessbed.cli import main
-from tessbed.kernels.a65.cost.parameters import SCHEDULE, parameters
+from tessbed.kernels.a65.cost.parameters import SCHEDULE, tick_parameters
 from tessbed.scenarios.html_report.granule_map import granule_maps, touched_granules
 from tessbed.scenarios.html_report.markup import element, table
 from tessbed.scenarios.html_report.parts.device_part import parameter_rows
@@ -103,7 +103,7 @@ def test_the_configuration_shows_what_differs(chroma) -> None:
     assert [row[:3] for row in differences] == [["slots", "2", "3"]]
     device = load("chroma").device
     known = [one.name for one in parameter_rows(device, device, Origins())]
-    assert [row[0] for row in everything] == [*known, *(one.name for one in parameters())]
+    assert [row[0] for row in everything] == [*known, *(one.name for one in tick_parameters())]
     assert ["a65 cycles", SCHEDULE] in [[row[0], row[5]] for row in everything]
     assert all(row[5] for row in everything)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tessbed.kernels.a65.cost.features import MOVERS
-from tessbed.kernels.a65.cost.table import SCALE, cost_table
+from tessbed.kernels.a65.cost.table import SCALE, step_costs
 from tests.geometries import FAMILY, random_geometries
 from tests.oracle import Geometry
 
@@ -63,7 +63,7 @@ def assert_same_rows(call: costs.Call) -> None:
 
 def sums(call: costs.Call, columns: slice) -> np.ndarray:
     """What the model says that the call takes."""
-    table = cost_table().steps
+    table = step_costs().steps
     costs = np.array([np.array(table[step][columns]) * times for step, times in call.steps.items()])
     return costs.sum(axis=0) / SCALE
 

@@ -6,9 +6,9 @@ import pytest
 
 from tessbed.kernels.a65.cost import model
 from tessbed.kernels.a65.cost.model import a65_cost, modelled_ticks
-from tessbed.kernels.a65.cost.parameters import SCHEDULE, parameters
+from tessbed.kernels.a65.cost.parameters import SCHEDULE, tick_parameters
 from tessbed.kernels.a65.cost.plan_steps import plan_steps
-from tessbed.kernels.a65.cost.table import CostTable
+from tessbed.kernels.a65.cost.table import StepCosts
 from tessbed.kernels.a65.row_path import choose
 from tests.contract.backends import plan_of
 from tests.geometries import FAMILY, KINDS, random_geometries
@@ -29,7 +29,7 @@ def test_by_hand(monkeypatch):
     plan = plan_of(request_of(geometry))
     free = dict.fromkeys(plan_steps(plan, choose(plan)), (0, 0, 0, 0))
     costs = {("pack_bytes", "padded pixel"): (300, 700, 1400, 50), ("pack_bytes", "careful pixel"): (0, 0, 0, 25)}
-    monkeypatch.setattr(model, "cost_table", lambda: CostTable(free | costs, {"core_mhz": 1400}))
+    monkeypatch.setattr(model, "step_costs", lambda: StepCosts(free | costs, {"core_mhz": 1400}))
     a65_cost.cache_clear()
     try:
         cost = cost_of(geometry)
@@ -81,6 +81,6 @@ def test_padded_narrow_pixels_cost_pixel_by_pixel():
 
 def test_provenance():
     """Cycles are a schedule, memory's share and the call stay guesses."""
-    said = {one.name: one.provenance for one in parameters()}
+    said = {one.name: one.provenance for one in tick_parameters()}
     assert said["a65 cycles"] == SCHEDULE == "static schedule of a Cortex-A53, band a55 to a76, caches not modelled"
     assert said["a65 memory"] == said["a65 call"] == "guess"

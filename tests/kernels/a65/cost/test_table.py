@@ -7,7 +7,7 @@ import pytest
 
 from tessbed.kernels.a65.cost import nests
 from tessbed.kernels.a65.cost.plan_steps import plan_steps
-from tessbed.kernels.a65.cost.table import COLUMNS, PATH, REMEASURE, cost_table
+from tessbed.kernels.a65.cost.table import COLUMNS, PATH, REMEASURE, step_costs
 from tessbed.kernels.a65.row_path import choose
 from tests.contract.backends import plan_of
 from tests.geometries import FAMILY, KINDS, random_geometries
@@ -29,7 +29,7 @@ def test_it_is_of_this_code(path):
 
 def test_costs():
     """Every step has a whole cost in each column, and none takes time back."""
-    for step, costs in cost_table().steps.items():
+    for step, costs in step_costs().steps.items():
         assert len(costs) == len(COLUMNS), step
         assert all(isinstance(cost, int) and cost >= 0 for cost in costs), step
 
@@ -46,5 +46,5 @@ def test_every_step_has_a_cost(monkeypatch, stream_bytes):
     listed = (*random_geometries(1200, 7), *random_geometries(800, 7, FAMILY), *calibration.blocked(), *wide)
     for geometry in listed:
         plan = plan_of(request_of(geometry))
-        missing = plan_steps(plan, choose(plan)).keys() - cost_table().steps.keys()
+        missing = plan_steps(plan, choose(plan)).keys() - step_costs().steps.keys()
         assert not missing, geometry

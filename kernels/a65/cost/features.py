@@ -11,14 +11,15 @@ come so near to the end that a wide read is replaced by a careful one.
 from collections import Counter
 from collections.abc import Callable
 
-from tessbed.kernels.a65.cost.nests import PixelRow
+from tessbed.kernels.a65.cost.nests import FAR, PixelRow
 from tessbed.kernels.a65.cost.stages import ValueStage
 
 Steps = Counter[tuple[str, str]]
-FAR = 1 << 61
 WIDE = 4
 LONGEST_PIECES = 128
 """Bytes of the longest run that is copied by pieces; a longer one is the C library's affair."""
+CHUNK_BYTES = 32768
+"""Tiled bytes of the pixels that are transposed for all channels before the next ones are."""
 SPECIAL_WIDTHS = (16, 32, 64)
 
 
@@ -152,10 +153,18 @@ def _unpack_words(steps: Steps, row: PixelRow, pixels: int, _: int, room: int) -
 
 
 def _groups(steps: Steps, row: PixelRow, pixels: int, _: int, __: int) -> None:
-    past = " past caches" if row.streams_out else ""
-    steps[row.mover, "row"] += 1
-    steps[row.mover, f"pixel{past}"] += pixels
-    steps[row.mover, f"16 channels{past}"] += pixels * row.groups
+    """Two and four groups have loops of their own; a packing row that passes the caches goes group by group."""
+    name, past = row.mover, " past caches" if row.streams_out else ""
+    if past and name.startswith("pack"):
+        steps[name, "row past caches"] += 1
+        steps[name, "group past caches"] += row.groups
+        steps[name, "16 channels past caches"] += pixels * row.groups
+        return
+    some = f" of {row.groups} groups" if row.groups in (2, 4) else ""
+    steps[name, f"row{some}{past}"] += 1
+    steps[name, f"pixel{some}{past}"] += pixels
+    if not some:
+        steps[name, f"16 channels{past}"] += pixels * row.groups
 
 
 def _cross(steps: Steps, row: PixelRow, pixels: int, _: int, __: int) -> None:
@@ -180,18 +189,21 @@ def _by_width(row: PixelRow) -> str:
 
 
 def _streams(steps: Steps, row: PixelRow, pixels: int, _: int, __: int) -> None:
-    """Sixteen pixels at a time, the others scalar by scalar."""
-    n, name = row.channels, _by_width(row)
-    sixteens, rest = divmod(pixels, 16)
-    steps[name, "row"] += 1
-    if n <= 4:
-        steps[name, f"16 pixels of {n}"] += sixteens
+    """Blocks of 16 bytes of each channel, the last of which ends with the row; shorter rows go scalar by scalar."""
+    n, name, block = row.channels, _by_width(row), 16 // min(row.width, 2)
+    blocks = -(-pixels // block)
+    if pixels < block:
+        steps[name, "row of scalars"] += 1
+        steps[name, "pixel of scalars"] += pixels
+        steps[name, "scalar"] += pixels * n
+    elif n <= 4:
+        steps[name, f"row of {n}"] += 1
+        steps[name, f"block of {n}"] += blocks
     else:
-        steps[name, "16 pixels"] += sixteens
-        steps[name, "channel of 16 pixels"] += sixteens * n
-        steps[name, "pair of channels of 16 pixels"] += sixteens * n * n
-    steps[name, "pixel of the rest"] += rest
-    steps[name, "scalar of the rest"] += rest * n
+        steps[name, "row"] += 1
+        steps[name, "block"] += blocks
+        steps[name, "channel of a block"] += blocks * n
+        steps[name, "pair of channels of a block"] += blocks * n * n
 
 
 def _scalars(steps: Steps, row: PixelRow, pixels: int, _: int, __: int) -> None:
@@ -201,12 +213,6 @@ def _scalars(steps: Steps, row: PixelRow, pixels: int, _: int, __: int) -> None:
     steps[name, "scalar"] += pixels * row.channels
     if row.mover == "pack_scalars":
         steps[name, "padding"] += pixels * (row.stored - row.channels)
-
-
-def _parts(n: int) -> list[tuple[int, int]]:
-    """Sixteens in n, as (how many, of what size)."""
-    full, rest = divmod(n, 16)
-    return [part for part in ((full, 16), (1 if rest else 0, rest)) if part[0]]
 
 
 def _part_steps(steps: Steps, name: str, what: str, n: int, times: int) -> None:
@@ -219,38 +225,53 @@ def _part_steps(steps: Steps, name: str, what: str, n: int, times: int) -> None:
             steps[name, f"byte of a {what}"] += times * n
 
 
-def _pack_transposed(steps: Steps, row: PixelRow, pixels: int, room: int, _: int) -> None:
-    """Blocks of 16 channels by 16 pixels: channels are read, pixels written."""
-    name = row.mover
-    over = row.tiled_step * pixels if row.stored < 16 and row.tiled_step == row.stored * row.width else 0
-    ends = 16 + (row.plane if row.width == 2 else 0)
+def _transposed(steps: Steps, row: PixelRow, pixels: int, _: int, __: int) -> None:
+    """Blocks of 16 channels by 16 bytes of each; an edge has less of either (theory: `_transpose.h`)."""
+    packs, planes = row.mover.startswith("pack"), 1 if row.mover.endswith("bytes") else 2
+    name = row.mover if planes == 1 or packs else _by_width(row)
+    n, block = row.channels, 16 // planes
+    compact = row.stored == n
+    groups, rest = (-(-n // 16), 0) if compact and n >= 16 else divmod(n, 16)
+    blocks, height = -(-pixels // block), min(block, pixels)
+    chunks = -(-pixels // max(32, CHUNK_BYTES // (row.stored * planes) // 32 * 32))
     steps[name, "row"] += 1
-    for across, np in _parts(pixels):
-        for deep, nc in _parts(row.channels):
-            blocks = across * deep
-            steps[name, "block"] += blocks
-            steps[name, "vector read"] += blocks * nc
-            steps[name, "vector not read"] += blocks * (16 - nc)
-            stored = min(16, row.stored - (row.channels - nc if nc < 16 else 0))
-            _part_steps(steps, name, "pixel", stored, blocks * np)
-    if over and row.channels < 16:
-        whole = min(pixels, max(0, (over - ends) // row.tiled_step + 1)) if over >= ends else 0
-        _part_steps(steps, name, "pixel", row.stored, -whole)
-        _part_steps(steps, name, "pixel", 16, whole)
+    steps[name, "chunk"] += chunks
+    steps[name, "group"] += chunks * groups
+    if pixels >= block:
+        steps[name, "block"] += blocks * groups
+    else:
+        _edges(steps, row, name, (16, height, 16), groups, packs=packs)
+    if rest:
+        stored = n if compact else 16
+        _edges(steps, row, name, (rest, height, stored), blocks, packs=packs)
+        if packs and compact:
+            _stores_over(steps, row, name, pixels, planes)
 
 
-def _unpack_transposed(steps: Steps, row: PixelRow, pixels: int, _: int, room: int) -> None:
-    """Blocks of 16 channels by 16 pixels: pixels are read, channels written."""
-    name = row.mover if row.mover == "unpack_transposed_bytes" else _by_width(row)
-    steps[name, "row"] += 1
-    for across, np in _parts(pixels):
-        for deep, nc in _parts(row.channels):
-            blocks = across * deep
-            steps[name, "block"] += blocks
-            if row.mover == "unpack_transposed_bytes" or np == 16:
-                _part_steps(steps, name, "channel", np, blocks * nc)
-            else:
-                steps[name, "ragged channel"] += blocks * nc
+def _edges(steps: Steps, row: PixelRow, name: str, edge: tuple[int, int, int], times: int, *, packs: bool) -> None:
+    """`times` edges of (channels, pixels, bytes stored of a plane)."""
+    channels, height, stored = edge
+    planes = 1 if row.mover.endswith("bytes") else 2
+    steps[name, "edge"] += times
+    steps[name, "line of an edge"] += times * (channels if packs else height * planes)
+    if packs:
+        _part_steps(steps, name, "column", stored, times * height * planes)
+    elif row.width < 4 or planes == 1:
+        _part_steps(steps, name, "channel", height * planes, times * channels)
+    elif height * 4 >= 16:
+        _part_steps(steps, name, "channel", 16, times * channels)
+        _part_steps(steps, name, "second half of a channel", height * 4 - 16, times * channels * (height > 4))
+    else:
+        _part_steps(steps, name, "channel", height * 4, times * channels)
+
+
+def _stores_over(steps: Steps, row: PixelRow, name: str, pixels: int, planes: int) -> None:
+    """Columns of narrow dense pixels that are stored wide: all but those at the end of a segment."""
+    segment = min(row.segment, pixels)
+    room = segment * planes * row.stored - 16
+    whole = (room // row.stored + 1 if room >= 0 else 0) * (pixels // segment)
+    _part_steps(steps, name, "column", row.stored, -whole)
+    _part_steps(steps, name, "column", 16, whole)
 
 
 def _staged(steps: Steps, row: PixelRow, pixels: int, linear_room: int, tiled_room: int) -> None:
@@ -258,8 +279,10 @@ def _staged(steps: Steps, row: PixelRow, pixels: int, linear_room: int, tiled_ro
     stage = row.stage
     assert stage is not None
     steps[row.mover, "row"] += 1
-    full, rest = divmod(pixels, stage.pixels)
-    for times, count in ((full, stage.pixels), (1 if rest else 0, rest)):
+    segment = row.segment if stage.pixels < row.segment < pixels else pixels
+    full, rest = divmod(segment, stage.pixels)
+    segments = pixels // segment
+    for times, count in ((full * segments, stage.pixels), (segments if rest else 0, rest)):
         if times:
             for number, repeats in ((0, stage.full), (1, 1)):
                 if repeats:
@@ -313,8 +336,9 @@ MOVERS: dict[str, Mover] = {
     **dict.fromkeys(
         ("pack_byte_groups", "unpack_byte_groups", "pack_groups", "unpack_groups", "widen_groups"), _groups
     ),
-    **dict.fromkeys(("pack_transposed_bytes", "pack_transposed_words"), _pack_transposed),
-    **dict.fromkeys(("unpack_transposed_bytes", "unpack_transposed_words"), _unpack_transposed),
+    **dict.fromkeys(
+        (f"{way}_transposed_{kind}" for way in ("pack", "unpack") for kind in ("bytes", "words")), _transposed
+    ),
     **dict.fromkeys(("pack_streams", "unpack_streams"), _streams),
     **dict.fromkeys(("pack_scalars", "unpack_scalars"), _scalars),
     **dict.fromkeys(("pack_staged", "unpack_staged"), _staged),

@@ -23,6 +23,7 @@ Loop = tuple[int, int, int]
 STREAM_BYTES = 3 << 20
 """Outputs of this size and more are written by the loops that pass the caches (`_execute.h`)."""
 MOST_GROUPS = 16
+FAR = 1 << 61
 MOST_STREAMS = 8
 
 
@@ -83,6 +84,7 @@ class PixelRow:
     group_linear: int = 0
     group: int = 0
     streams_out: bool = False
+    segment: int = FAR
     stage: ValueStage | None = None
     lanes: tuple["PixelRow", ...] = ()
 
@@ -139,15 +141,24 @@ def spatial_classes(plan: Plan, path: RowPath) -> Iterator[Spatial]:
 
 
 def _spatial(plan: Plan, ways: Ways, parts: tuple[TileClass, ...]) -> Spatial:
+    """Nests take over the loops around a lone part without gaps, and those around scattered channels."""
+    counts = [loop[0] for loop in _around(plan, parts[0])]
+    gaps = any(_gap_bytes(plan, tiles) for tiles in parts)
+    taken = _scattered(plan) or (len(parts) == 1 and not gaps)
+    visits = 0 if taken and not gaps else prod(counts)
+    steps = sum(prod(counts[: depth + 1]) for depth in range(len(counts))) if visits else 0
+    return Spatial(steps, tuple(_part(plan, ways, tiles, visits, taken=taken) for tiles in parts))
+
+
+def _around(plan: Plan, tiles: TileClass) -> list[Loop]:
+    """The loops over slices and spatial tiles that make more than one step."""
     around = [(axis.extent, axis.tiled_stride_bytes, axis.linear_stride_bytes) for axis in plan.outer]
-    tiles = parts[0]
     around += [(tiles.counts[i], tiles.tiled_steps[i], tiles.linear_steps[i]) for i in (1, 2, 3)]
-    around = [loop for loop in around if loop[0] != 1]
-    alone = len(parts) == 1 and not _gap_bytes(plan, parts[0])
-    counts = [] if alone else [loop[0] for loop in around]
-    visits = prod(counts)
-    steps = sum(prod(counts[: depth + 1]) for depth in range(len(counts)))
-    return Spatial(steps, tuple(_part(plan, ways, tiles, around, visits, alone=alone) for tiles in parts))
+    return [loop for loop in around if loop[0] != 1]
+
+
+def _scattered(plan: Plan) -> bool:
+    return plan.c.stride_bytes != plan.linear_dtype.width
 
 
 def _gap_bytes(plan: Plan, tiles: TileClass) -> int:
@@ -155,14 +166,13 @@ def _gap_bytes(plan: Plan, tiles: TileClass) -> int:
     return tiles.span_bytes - payload if plan.packs else 0
 
 
-def _part(plan: Plan, ways: Ways, tiles: TileClass, around: list[Loop], visits: int, *, alone: bool) -> Part:
+def _part(plan: Plan, ways: Ways, tiles: TileClass, visits: int, *, taken: bool) -> Part:
     inside: list[Loop] = []
-    if alone:
-        for loop in around:
-            _add(inside, *loop)
-    outside = [] if alone else around
+    around = _around(plan, tiles)
+    for loop in around if taken else ():
+        _add(inside, *loop)
+    nests = tuple(_nests(plan, ways, tiles, inside, [] if taken else around, 1 if taken else visits))
     gap = _gap_bytes(plan, tiles)
-    nests = tuple(_nests(plan, ways, tiles, inside, outside, visits))
     return Part(visits, nests, tiles.counts[0] * visits if gap else 0, gap)
 
 
@@ -223,8 +233,11 @@ def _nest(
     _add(loops, across, pixel, plan.w.stride_bytes)
     if not of_tiles and not inner:
         _add(loops, *groups)
-    if channels > 1 and stride != plan.linear_dtype.width:
-        _prefer_contiguous(loops, plan.linear_dtype.width)
+    segment = FAR
+    if (inner and plan.packs) or (channels > 1 and _scattered(plan)):
+        loops = sorted(loops, key=lambda loop: -loop[2])
+    if channels > 1 and _scattered(plan) and loops and loops[-1][2] == plan.linear_dtype.width:
+        loops, segment = _cut(loops, width)
     if not loops:
         loops.append((1, pixel, channels * plan.linear_dtype.width))
     tiled = tiles.tiled_offset + first * pixels * pixel
@@ -241,7 +254,7 @@ def _nest(
         width=plan.linear_dtype.width,
         groups=counted,
         group_linear=groups[2],
-        streams_out=False,
+        segment=segment,
     )
     starts = _bits((tiled, linear), [*outside, *loops, *([groups] if inner else [])])
     row = attrs.evolve(row, streams_out=_streams_out(plan, row, starts))
@@ -263,25 +276,24 @@ def _bits(start: tuple[int, int], loops: list[Loop]) -> tuple[int, int]:
 
 def _moves_groups(plan: Plan, ways: Ways, channels: int, block: int, groups: Loop) -> bool:
     """Whether each pixel's groups of 16 channels, in tiles or blocks of their own, move together."""
-    if plan.packs and plan.tiled.required_bytes >= STREAM_BYTES and plan.linear_dtype.width < 4:
-        return False
     if ways.values and groups[2] != CHANNEL_BLOCK * plan.c.stride_bytes:
         return False
     contiguous = plan.c.stride_bytes == plan.linear_dtype.width
     return channels == block == CHANNEL_BLOCK and contiguous and 1 < groups[0] <= MOST_GROUPS
 
 
-def _prefer_contiguous(loops: list[Loop], width: int) -> None:
-    """Where channels are scattered, the row runs along contiguous pixels."""
-    for i, loop in enumerate(loops[:-1]):
-        if loop[2] == width:
-            loops.append(loops.pop(i))
-            return
+def _cut(loops: list[Loop], tiled_width: int) -> tuple[list[Loop], int]:
+    """Rows that continue each other on the linear side become one, cut into segments of so many pixels."""
+    last = loops[-1]
+    if len(loops) < 2 or loops[-2][2] != last[0] * last[2] or last[0] * tiled_width % 16:
+        return loops, FAR
+    return [*loops[:-2], (loops[-2][0] * last[0], last[1], last[2])], last[0]
 
 
 def _streams_out(plan: Plan, row: PixelRow, bits: tuple[int, int]) -> bool:
     if plan.packs:
-        return plan.tiled.required_bytes >= STREAM_BYTES and row.stored % 16 == 0 and bits[0] % 16 == 0
+        whole = not _scattered(plan) or row.tiled_step == 16 * plan.tiled_dtype.width
+        return plan.tiled.required_bytes >= STREAM_BYTES and row.stored % 16 == 0 and bits[0] % 16 == 0 and whole
     pixel = row.groups * row.channels * row.width
     if row.channels % 16 or plan.linear.required_bytes < STREAM_BYTES or pixel % 64:
         return False
@@ -297,7 +309,7 @@ def _with_mover(ways: Ways, row: PixelRow, tiled_width: int) -> PixelRow:
     if n > 1 and row.channel_stride != row.width:
         if row.linear_step != row.width:
             return attrs.evolve(row, mover=ways.scalars)
-        few = compact and row.tiled_step <= MOST_STREAMS
+        few = compact and n <= MOST_STREAMS
         return attrs.evolve(row, mover=ways.streams if few else ways.transposed)
     if compact and row.linear_step == n * row.width and row.stored == n:
         if ways.same and (n == 1 or not ways.cross):
@@ -310,7 +322,7 @@ def _with_mover(ways: Ways, row: PixelRow, tiled_width: int) -> PixelRow:
 def _staged(plan: Plan, ways: Ways, row: PixelRow) -> PixelRow:
     """The row of a conversion of values: a stage, and the rows between it and the tiles."""
     width = plan.tiled_dtype.width
-    stage = stage_of(ways.values, row.channels * row.groups, row.channel_stride, row.linear_step, width)
+    stage = stage_of(ways.values, row.channels * row.groups, row.channel_stride, row.linear_step, width, row.segment)
     lanes = tuple(
         _with_mover(ways, _lane(plan, stage, row, number), width) if stage.lanes[number] else row for number in (0, 1)
     )

@@ -43,7 +43,8 @@ def _nest(steps: Steps, nest: Nest) -> None:
             steps[LOOPS, "pixel of a shuffle table"] += prepared.group
         if prepared.mover.endswith("_streams"):
             steps[LOOPS, "stream table"] += 1
-            steps[LOOPS, "byte of a stream table"] += prepared.tiled_step
+            steps[LOOPS, "channel of a stream table"] += prepared.channels
+        steps[LOOPS, "padding table"] += prepared.stored != prepared.channels
     steps[LOOPS, "stage"] += row.stage is not None
     steps[LOOPS, "nest of a tile"] += nest.visits
     steps[LOOPS, "loop around rows"] += nest.visits * sum(prod(counts[: depth + 1]) for depth in range(len(counts) - 2))

@@ -21,7 +21,9 @@ class ValueStage:
     run: int
 
 
-def stage_of(converter: str, channels: int, channel_stride: int, pixel_step: int, width: int) -> ValueStage:
+def stage_of(
+    converter: str, channels: int, channel_stride: int, pixel_step: int, width: int, segment: int
+) -> ValueStage:
     """The stage of rows of pixels with `channels` channels; strides are those of the linear side, in bytes."""
     contiguous = channels == 1 or channel_stride == WIDE
     shape = _shape(channels, pixel_step, contiguous=contiguous)
@@ -34,6 +36,8 @@ def stage_of(converter: str, channels: int, channel_stride: int, pixel_step: int
     pixels = STAGE_SCALARS // (most if full else channels)
     if pixels > 16:
         pixels -= pixels % 16
+    if pixels >= segment:
+        pixels = segment if full else pixels - pixels % segment
     lanes = most if full else 0, channels
     return ValueStage(converter, shape, width, full, lanes, pixels, before if contiguous else 1)
 

@@ -42,6 +42,18 @@ CASES = {
         "unpack_words",
         {"start of overlapping pixels": 1, "overlapping pixel": 2, "row": 1, "run by 8": 1, "piece of 8": 2},
     ),
+    # planar BF16: 20 channels are a group of 16 and one that overlaps it, 24 pixels three blocks of 8
+    "channel-first": (
+        Geometry("tess", (1, 24, 20), "bf16", HWC, (1, 1, 24, 20), strides_bytes=(960, 2, 48)),
+        "pack_transposed_words",
+        {"row": 1, "chunk": 1, "group": 2, "block": 6},
+    ),
+    # planar INT8 image: 40 pixels of three channels are three blocks of 16, the last of which ends with the row
+    "few channels, channel-first": (
+        Geometry("tess", (1, 40, 3), "int8", HWC, (1, 1, 40, 3), strides_bytes=(120, 1, 40)),
+        "pack_streams, 1 bytes",
+        {"row of 3": 1, "block of 3": 3},
+    ),
     # FP32 to BF16, dense: 40 scalars are a run of 3 blocks, the last of which overlaps
     "values of a dense row": (
         Geometry("casttess", (2, 20), "bf16", (-1, -1, 0, 1), (1, 1, 2, 20), to="fp32"),

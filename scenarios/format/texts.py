@@ -50,15 +50,18 @@ def _hint(name: str, stem: str, known: dict[str, Path]) -> str:
     return nearest(stem, known) or "; `tessbed list` shows the scenarios"
 
 
-def read_text(path: Path, name: str) -> str:
-    """The text of a file that messages call `name`. Raises ScenarioError where it can not be read."""
+def read_text(path: Path, name: str, wanted: str = "is this a scenario file?") -> str:
+    """The text of a file that messages call `name`. Raises ScenarioError where it can not be read.
+
+    `wanted` is what to ask or advise where it is no text.
+    """
     raw = _read_once(name, path) if name == STDIN or not path.is_file() else _read(name, path)
     try:
         return raw.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         column = error.start - raw.rfind(b"\n", 0, error.start)
-        text = f"got the byte {raw[error.start]:#04x}, wanted UTF-8 text: is this a scenario file?"
+        text = f"got the byte {raw[error.start]:#04x}, wanted UTF-8 text: {wanted}"
         raise ScenarioError([Problem(Location(name, line, column), text, "unreadable")]) from None
 
 

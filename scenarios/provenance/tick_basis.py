@@ -53,10 +53,10 @@ def device_basis(preset: str, origins: Origins, device: DeviceSpec) -> TickBasis
 
 
 def job_kind(job: AnyJob) -> str:
-    """What a job runs: its operation with the scalar type of the tiles, or a kernel of one's own."""
+    """What a job runs: its operation with the scalar type of its input, or a kernel of one's own."""
     if isinstance(job, KernelJob):
         return f"kernel {job.what}"
-    return f"{job.plan.op.name} {job.plan.tiled_dtype.value}"
+    return f"{job.what} {job.geometry.dtype.value}"
 
 
 def output_bytes(job: AnyJob) -> int | None:

@@ -45,13 +45,17 @@ class CommandHelp:
 
 
 def command_helps() -> Iterator[CommandHelp]:
-    """The help of every command, in the order of the table."""
-    return map(command_help, group.COMMANDS)
+    """The help of every command, in the order of the table; behind a group that of its commands."""
+    for name in group.COMMANDS:
+        found: click.Command = import_module(f"tessbed.commands.{name}").command
+        yield command_help(name, found)
+        if isinstance(found, group.CommandGroup):
+            for inner in found.table:
+                yield command_help(f"{name} {inner}", import_module(f"{found.package}.{inner}").command)
 
 
-def command_help(name: str) -> CommandHelp:
+def command_help(name: str, found: click.Command) -> CommandHelp:
     """The help of one command."""
-    found: click.Command = import_module(f"tessbed.commands.{name}").command
     options = [option for option in found.params if isinstance(option, click.Option)]
     above = click.Context(group.group, info_name=group.PROGRAM)
     # With the command's own settings: it keeps the help option that its first context asks for.

@@ -6,7 +6,7 @@ imports what it needs to read a command line; what runs it is imported by the co
 and errors are quick.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -42,6 +42,7 @@ COMMANDS = {
     "compare": "report which terms make the difference between two runs",
     "sweep": "time thousands of configurations in parallel; resumes",
     "search": "search a large space for the configuration with the fewest ticks",
+    "calibrate": "turn a board's measurements into a preset with intervals",
     "bench": "measure the A65 rows beside plain copies and plain numpy",
     "doctor": "report what is installed, and what of it runs in C",
     "completion": "print the completion script of a shell",
@@ -52,15 +53,23 @@ START = "Start with: tessbed list"
 
 
 class CommandGroup(click.Group):
-    """The group: names and one-line descriptions come from the table, commands from their modules."""
+    """A group of commands: names and descriptions come from a table, commands from the modules of a package."""
+
+    def __init__(self, name: str, table: Mapping[str, str], package: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self.table, self.package = table, package
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Without a word, the help."""
+        return super().parse_args(ctx, args or ["--help"])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands, in the order of the table."""
-        return list(COMMANDS)
+        return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The Click command of that name; imports its module."""
-        return import_module(f"tessbed.commands.{cmd_name}").command if cmd_name in COMMANDS else None
+        return import_module(f"{self.package}.{cmd_name}").command if cmd_name in self.table else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -73,28 +82,26 @@ class CommandGroup(click.Group):
             self.parse_args(ctx, list(args))  # answers, or names the option that there is not
         command = self.get_command(ctx, name)
         if command is None and not ctx.resilient_parsing:
-            raise click.UsageError(unknown_command(name), ctx)
+            raise click.UsageError(self.unknown(name, ctx.command_path), ctx)
         return name if command else None, command, args[1:]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table, as the help shows it; no module is imported."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(self.table.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """The commands and options that begin so; no module is imported."""
         from click.shell_completion import CompletionItem
 
-        names = [CompletionItem(name, help=what) for name, what in COMMANDS.items() if name.startswith(incomplete)]
+        names = [CompletionItem(name, help=what) for name, what in self.table.items() if name.startswith(incomplete)]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
-
-def unknown_command(name: str) -> str:
-    """The message for a command that there is not."""
-    near = nearest_name(name, COMMANDS)
-    return f'got the command "{name}", wanted one that `tessbed --help` lists' + (
-        f"; did you mean {near}?" if near else ""
-    )
+    def unknown(self, name: str, called: str) -> str:
+        """The message for a command that there is not; `called` is how the group is."""
+        near = nearest_name(name, self.table)
+        hint = f"; did you mean {near}?" if near else ""
+        return f'got the command "{name}", wanted one that `{called} --help` lists{hint}'
 
 
 def _version(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
@@ -105,6 +112,8 @@ def _version(context: click.Context, parameter: click.Parameter, asked: bool) ->
 
 group = CommandGroup(
     PROGRAM,
+    COMMANDS,
+    "tessbed.commands",
     help=ABOUT,
     epilog=START,
     subcommand_metavar="COMMAND [ARGUMENTS]...",

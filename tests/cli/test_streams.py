@@ -9,14 +9,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tessbed.commands.group import COMMANDS
+from tessbed.commands.group import COMMANDS, CommandGroup
+from tessbed.scenarios.study.calibration.estimate import to_document
 from tests.cli.conftest import HEAD
 from tests.kernels.ev74.cases import FOLDER
+from tests.scenarios.study.calibration.board_files.board import write_board
+from tests.scenarios.study.calibration.board_files.test_bench_output import OUTPUT
+from tests.scenarios.study.calibration.test_calibrated_preset import FIT
 
 PACKET, OTHER = str(FOLDER / "cast-head.bin"), str(FOLDER / "detess-2x3.bin")
 ON_DEVICE = ("--set", "jobs.0.backend=ev74")
@@ -45,6 +50,9 @@ LINES: dict[str, tuple[tuple[str, ...], int]] = {
     "compare": (("{file}", "{file}"), 0),
     "sweep": (("{file}", "--vary", "device.workers=1,2", "--executor", "here"), 0),
     "search": (("{file}", "--over", "device.workers=1,2", "--sampler", "grid"), 0),
+    "calibrate bench": (("bench.txt",), 0),
+    "calibrate check": (("board",), 0),
+    "calibrate apply": (("fit.json", "-o", "preset.toml", "--date", "2026-12-01"), 0),
     "bench": (("--match", "bf16 2 KiB", "--rounds", "1"), 0),
     "doctor": ((), 0),
     "completion": (("bash",), 0),
@@ -84,6 +92,9 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
     (folder / "head.toml").write_text(HEAD)
     (folder / "stream.toml").write_text(f"{HEAD}{STREAM}")
     (folder / "kernel.py").write_text(KERNEL)
+    (folder / "bench.txt").write_text(OUTPUT)
+    (folder / "fit.json").write_text(json.dumps(to_document(FIT)))
+    write_board(folder / "board")
     root = str(Path(__file__).parents[2])
     environment = os.environ | {"PYTHONPATH": root}
     line, pipe = [sys.executable, "-m", "tests.cli.forked"], subprocess.PIPE
@@ -103,8 +114,11 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
 
 
 def test_every_command_has_a_line() -> None:
-    """The table below knows all commands."""
-    assert list(LINES) == list(COMMANDS)
+    """The table above knows all commands, and those of groups."""
+    commands = [(name, import_module(f"tessbed.commands.{name}").command) for name in COMMANDS]
+    groups = {name: list(found.table) for name, found in commands if isinstance(found, CommandGroup)}
+    names = [[f"{name} {inner}" for inner in groups.get(name, ())] or [name] for name in COMMANDS]
+    assert list(LINES) == [name for several in names for name in several]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -112,7 +126,7 @@ def test_every_command_has_a_line() -> None:
 def test_a_command_on_every_kind_of_stream(command: str, fork: Fork) -> None:
     """Written, unread, full, closed; each on stdout and on stderr: the exit code of the page, and no traceback."""
     arguments, code = LINES[command]
-    line = (command, *arguments)
+    line = (*command.split(), *arguments)
     usual = fork(*line)
     assert (usual["code"], bool(usual["out"])) == (code, True)
     gone = fork(*line, out="gone")
@@ -133,7 +147,7 @@ def test_a_command_on_a_terminal(command: str, fork: Fork) -> None:
     """On a terminal of another encoding a command ends as it does elsewhere."""
     arguments, code = LINES[command]
     for encoding in ("latin-1", "ascii", "utf-8"):
-        shown = fork(command, *arguments, out="tty", err="tty", encoding=encoding)
+        shown = fork(*command.split(), *arguments, out="tty", err="tty", encoding=encoding)
         assert (shown["code"], bool(shown["out"])) == (code, True)
         assert "Traceback" not in shown["out"] + shown["err"]
 
@@ -141,14 +155,14 @@ def test_a_command_on_a_terminal(command: str, fork: Fork) -> None:
 @pytest.mark.parametrize("command", LINES)
 def test_an_error_on_streams_that_fail(command: str, fork: Fork) -> None:
     """A usage error is exit 2 though stderr can not be written, and one line where it can; with --json a document."""
-    assert fork(command, "--nope", err="full")["code"] == 2
-    assert fork(command, "--nope", err="closed")["code"] == 2
-    reported = fork(command, "--nope", "--json", encoding="ascii")
+    assert fork(*command.split(), "--nope", err="full")["code"] == 2
+    assert fork(*command.split(), "--nope", err="closed")["code"] == 2
+    reported = fork(*command.split(), "--nope", "--json", encoding="ascii")
     assert (reported["code"], reported["err"].count("\n")) == (2, 1)
     assert reported["err"].startswith(f"tessbed {command}: got the option --nope, wanted ")
     assert json.loads(reported["out"])["diagnostics"][0]["code"] == "usage"
-    assert fork(command, "--help", out="gone")["code"] == 141
-    assert fork(command, "--help", out="full")["code"] == 74
+    assert fork(*command.split(), "--help", out="gone")["code"] == 141
+    assert fork(*command.split(), "--help", out="full")["code"] == 74
 
 
 @pytest.mark.parametrize("line", [(), ("--help",), ("--version",), ("-V",), ("help", "run")], ids=" ".join)

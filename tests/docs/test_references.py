@@ -42,8 +42,15 @@ EXAMPLES = {
     "Op.TESS", "complemented", "x.bin", "copy.py", "NAME.toml", "cN", "CN", "tessbed.NAME", "tessbed.PACKAGE",
     "module.name", "device.nope", "cameras.toml", "cameras.pftrace", "head.pftrace",
 }  # fmt: skip
-OUTSIDE = {"share/man/man1/tessbed.1", "/dev/stdin", "sha256sum", "pyright"}
-EXTERNAL = EXAMPLES | OUTSIDE | IN_A_RUN_FOLDER
+IN_A_CALIBRATION = {"setup.toml", "table.csv", "fit.json", "experiments/NAME.toml"}
+OUTSIDE = {
+    "tests/e2e_testing/tess_a65_vs_ev74_bench.cpp",
+    "share/man/man1/tessbed.1",
+    "/dev/stdin",
+    "sha256sum",
+    "pyright",
+}
+EXTERNAL = EXAMPLES | OUTSIDE | IN_A_RUN_FOLDER | IN_A_CALIBRATION
 LIBRARIES = {"np", "numpy", "simpy", "concurrent", "core", "events"}  # the last two are SimPy's modules
 KEYS = {
     "device",

@@ -1,0 +1,1 @@
+"""The commands of `tessbed calibrate`, one module each."""

@@ -8,6 +8,7 @@ which a call leaves as they were. What calculates runs in a floating-point envir
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Protocol
 
@@ -15,7 +16,7 @@ import attrs
 import numpy as np
 
 import tessbed.kernels.a65.numpy_values as numpy_values
-from tessbed.kernels.a65.blocks import Block, Gap, blocks_of, gaps_of
+from tessbed.kernels.a65.blocks import Block, Gap, Loop, blocks_of, gaps_of
 from tessbed.kernels.a65.fp_environment import default_environment
 from tessbed.kernels.conversions import look_up
 from tessbed.kernels.plan import Plan
@@ -251,13 +252,9 @@ def _plane_steps(block: Block, packs: bool, word: int) -> Iterator[Step]:
 
 def _lanes_of(block: Block) -> Iterator[Block]:
     """The block's channels one by one."""
+    tiled, linear, step = block.tiled_offset, block.linear_offset, block.channel_stride_bytes
     for channel in range(block.channels):
-        yield attrs.evolve(
-            block,
-            channels=1,
-            tiled_offset=block.tiled_offset + channel,
-            linear_offset=block.linear_offset + channel * block.channel_stride_bytes,
-        )
+        yield Block(block.loops, 1, block.plane_bytes, step, tiled + channel, linear + channel * step)
 
 
 def _items(length: int) -> Iterator[tuple[int, int]]:
@@ -273,9 +270,12 @@ def _lanes(block: Block, dtype: np.dtype, byte: int, *, tiled: bool) -> StridedV
 
 
 def _view(block: Block, dtype: np.dtype, first: int, count: int, step: int, *, tiled: bool) -> StridedView:
-    side = 1 if tiled else 2
-    loops = [(loop[0], loop[side]) for loop in block.loops]
-    if count > 1:
-        loops.append((count, step))
-    offset = (block.tiled_offset if tiled else block.linear_offset) + first
-    return StridedView(dtype, tuple(extent for extent, _ in loops), offset, tuple(stride for _, stride in loops))
+    shape, strides = _layout(block.loops, count, step, 1 if tiled else 2)
+    return StridedView(dtype, shape, (block.tiled_offset if tiled else block.linear_offset) + first, strides)
+
+
+@lru_cache(maxsize=64)  # every lane of a block has the same
+def _layout(loops: tuple[Loop, ...], count: int, step: int, side: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shape and strides of `count` elements, `step` bytes apart, for each pixel of a side."""
+    shape, strides = tuple([loop[0] for loop in loops]), tuple([loop[side] for loop in loops])
+    return ((*shape, count), (*strides, step)) if count > 1 else (shape, strides)

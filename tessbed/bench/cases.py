@@ -25,7 +25,9 @@ QUANTIZATION: dict[str, Any] = {"scale": 8.0845, "zero_point": -56}
 
 @attrs.frozen
 class BenchCase:
-    """One (H, W, C) tensor. `order` is how the linear side lies in memory; `pitch` adds that many scalars to a row.
+    """One tensor of (H, W, C), of rank `rank` where H or W is 1, and of more where there are `outer` slices of it.
+
+    `order` is how the linear side of a slice lies in memory; `pitch` adds that many scalars to a row.
 
     `family` groups cases for the summary: small; groups16 (full 16-channel groups); few (1 to 3 channels); odd;
     channel_first; pitched; identity (both sides are the same bytes); huge.
@@ -41,6 +43,8 @@ class BenchCase:
     to: str | None = None
     order: str = "hwc"
     pitch: int = 0
+    outer: tuple[int, ...] = ()
+    rank: int = 3
 
     @property
     def linear_dtype(self) -> DType:
@@ -53,18 +57,28 @@ class BenchCase:
         return self.order == "hwc" and not self.pitch
 
     def strides(self) -> tuple[int, ...]:
-        """Byte strides of H, W, C on the linear side."""
+        """Byte strides of the outer axes and of H, W, C on the linear side."""
         step, strides = self.linear_dtype.width, {}
         for axis in reversed(self.order):
             strides[axis] = step
             step *= self.shape["hwc".index(axis)]
             step += self.pitch * self.linear_dtype.width if axis == self.order[1] else 0
-        return tuple(strides[axis] for axis in "hwc")
+        around: list[int] = []
+        for extent in reversed(self.outer):
+            around.insert(0, step)
+            step *= extent
+        return (*around, *(strides[axis] for axis in "hwc"))
+
+    @property
+    def array_shape(self) -> tuple[int, ...]:
+        """Extents of the outer axes and of H, W, C."""
+        return (*self.outer, *self.shape)
 
     def request(self) -> AnyRequest:
         """The request of this case."""
-        linear = TensorSpec(self.shape, self.linear_dtype, Contiguous() if self.dense else Strided(self.strides()))
-        tiled = TensorSpec(self.shape, DType(self.dtype), self._layout())
+        shape, strides = self.array_shape[3 - self.rank :], self.strides()[3 - self.rank :]
+        linear = TensorSpec(shape, self.linear_dtype, Contiguous() if self.dense else Strided(strides))
+        tiled = TensorSpec(shape, DType(self.dtype), self._layout())
         requests = requests_of(OPERATIONS[self.op])
         filled = self.dtype == "int8" and self.channels == "pad16"
         given = {**QUANTIZATION, **({"int8_channel_padding": 0} if filled else {})}
@@ -74,7 +88,9 @@ class BenchCase:
     def _layout(self) -> Layout:
         if self.channels == "cblocked":
             return MlaCBlocked(*self.tile)
-        return MlaTiled((-1, 0, 1, 2), (1, *self.tile), ChannelStorage(self.channels))
+        first = len(self.outer) - (3 - self.rank)
+        axes = tuple(max(first + axis, -1) for axis in range(3))
+        return MlaTiled((-1, *axes), (1, *self.tile), ChannelStorage(self.channels))
 
     def numpy_dtype(self) -> np.dtype:
         """The integers that represent the linear side's scalars."""
@@ -143,5 +159,29 @@ CASES: tuple[BenchCase, ...] = (
     *_all("channel-first 640x640x3", "int8", IMAGE, (32, 32, 3), "compact", **CHW),
     *_all("channel-first 160x160x64", "int8", (160, 160, 64), (16, 16, 16), "compact", **CHW),
     *_all("pitched 320x320x64", "int8", (320, 320, 64), (16, 16, 16), "compact", **PITCHED),
+    *_all("7x7x512 channel-first", "bf16", (7, 7, 512), (7, 7, 512), "compact", **CHW),
+    *_all("56x56x64 channel-first", "bf16", (56, 56, 64), (16, 16, 16), "compact", **CHW),
+    *_all("112x112x32 channel-first", "bf16", (112, 112, 32), (16, 16, 32), "compact", **CHW),
+    *_all("112x112x32 width-first", "bf16", (112, 112, 32), (16, 16, 32), "compact", **CWH),
+    *_all("sequence 1x197x768 channel-first", "bf16", (1, 197, 768), (1, 197, 64), "compact", **CHW),
+    *_all("7x7x512 channel-first", "int8", (7, 7, 512), (7, 7, 512), "compact", **CHW),
+    *_all("56x56x64 channel-first", "int8", (56, 56, 64), (14, 14, 64), "compact", **CHW),
+    *_all("112x112x32 channel-first", "int8", (112, 112, 32), (16, 16, 32), "compact", **CHW),
+    *_all("sequence 1x197x768 channel-first", "int8", (1, 197, 768), (1, 197, 64), "compact", **CHW),
+    *_all("7x7x512", "bf16", (7, 7, 512), (7, 7, 512), "compact", "groups16"),
+    *_all("56x56x64", "bf16", (56, 56, 64), (14, 14, 64), "compact", "groups16"),
+    *_all("112x112x32", "bf16", (112, 112, 32), (16, 16, 32), "compact", "groups16"),
+    *_all("sequence 1x197x768", "bf16", (1, 197, 768), (1, 197, 64), "compact", "groups16"),
+    *_all("56x56x64, 16 channels a tile", "int8", (56, 56, 64), (16, 16, 16), "compact", "groups16"),
+    *_all("112x112x32, 16 channels a tile", "int8", (112, 112, 32), (16, 16, 16), "compact", "groups16"),
+    *_all("rank 1, 4096", "bf16", (1, 1, 4096), (1, 1, 64), "compact", "groups16", rank=1),
+    *_all("rank 2, 197x768", "bf16", (1, 197, 768), (1, 197, 64), "compact", "groups16", rank=2),
+    *_all("rank 4, 4x56x56x64", "bf16", (56, 56, 64), (14, 14, 64), "compact", "groups16", outer=(4,)),
+    *_all("rank 5, 2x3x28x28x64", "bf16", (28, 28, 64), (14, 14, 16), "compact", "groups16", outer=(2, 3)),
+    *_all("rank 1, 4096", "int8", (1, 1, 4096), (1, 1, 64), "compact", "groups16", rank=1),
+    *_all("rank 4, 4x56x56x64", "int8", (56, 56, 64), (14, 14, 64), "compact", "groups16", outer=(4,)),
+    *_all("2 KiB, 8x16x16", "int8", (8, 16, 16), (4, 8, 16), "compact", "small"),
+    *_all("2 KiB, 8x8x16 channel-first", "bf16", (8, 8, 16), (8, 8, 16), "compact", "small", order="chw"),
+    *_all("2 KiB, 8x16x16 channel-first", "int8", (8, 16, 16), (8, 16, 16), "compact", "small", order="chw"),
     *_all("1280x1280x64", "bf16", (1280, 1280, 64), (16, 16, 16), "compact", "huge"),
 )

@@ -88,7 +88,7 @@ WIDENING: dict[str, Values] = {"dequantize": _dequantize}
 """What is done to the values, before `_pack` and behind `_unpack`."""
 
 Competitor = Callable[[np.ndarray, np.ndarray], None]
-"""(linear array of H, W, C integers, tiled bytes) -> None"""
+"""(linear array of outer axes, H, W, C integers, tiled bytes) -> None"""
 
 
 def competitor(case: BenchCase, plan: Plan, transpose: Transposer) -> Competitor:
@@ -107,6 +107,11 @@ def competitor(case: BenchCase, plan: Plan, transpose: Transposer) -> Competitor
     def run(linear: np.ndarray, tiled: np.ndarray) -> None:
         if plan.packs and case.channels == "pad16":
             tiled.fill(0)
+        for index in np.ndindex(*case.outer):
+            first = sum(at * axis.tiled_stride_bytes for at, axis in zip(index, plan.outer, strict=True))
+            run_slice(linear[index], tiled[first:])
+
+    def run_slice(linear: np.ndarray, tiled: np.ndarray) -> None:
         source = narrow(linear, parameters) if narrow else linear
         for tiles, where in regions:
             if widen:

@@ -11,14 +11,20 @@ from tessbed.bench.measurement import BenchMeasurement, measure_case
 from tessbed.scenarios.output.files import replacing
 
 SCHEMA_VERSION = 1
+MOVING = ("tess", "detess", "detesscast")
 DENSE, STRIDED = ("groups16", "few", "odd"), ("channel_first", "pitched")
 SUMMARIES = {
     "bf16 dense": ("bf16", DENSE),
     "bf16 16-channel groups": ("bf16", ("groups16",)),
+    "bf16 channel-first": ("bf16", ("channel_first",)),
     "bf16 channel-first and pitched": ("bf16", STRIDED),
     "int8 dense": ("int8", DENSE),
+    "int8 16-channel groups": ("int8", ("groups16",)),
+    "int8 channel-first": ("int8", ("channel_first",)),
     "int8 channel-first and pitched": ("int8", STRIDED),
+    "calls of 2 KiB": ("", ("small",)),
 }
+"""The geometric means of the report: scalar type (or any) and families, of operations that move bytes only."""
 
 
 @attrs.frozen
@@ -58,7 +64,7 @@ def run_bench(
             progress(case.name)
             found.append(measure_case(case, rounds))
     groups = (
-        (name, [one for one in found if one.dtype == dtype and one.family in families])
+        (name, [one for one in found if dtype in ("", one.dtype) and one.family in families and one.op in MOVING])
         for name, (dtype, families) in SUMMARIES.items()
     )
     return BenchReport(SCHEMA_VERSION, tuple(found), tuple(_summary(name, group) for name, group in groups if group))

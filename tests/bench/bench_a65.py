@@ -8,6 +8,8 @@ import pytest
 
 from tessbed.bench import measurement
 from tessbed.bench.cases import CASES, BenchCase
+from tessbed.kernels import OPERATIONS
+from tessbed.kernels.a65.executor import executor_of
 
 pytest.importorskip("pytest_benchmark")
 
@@ -33,4 +35,4 @@ def test_copy(case: BenchCase, benchmark) -> None:
 @cases
 def test_preparation(case: BenchCase, benchmark) -> None:
     """Admission and preparation."""
-    benchmark(measurement.BACKENDS[case.op].check_inference, case.request())
+    benchmark(executor_of(OPERATIONS[case.op]).check_inference, case.request())

@@ -18,6 +18,9 @@ SMALL = (
     BenchCase("pitched", "tess", "int8", (9, 10, 19), (4, 4, 16), "pad16", "pitched", pitch=3),
     BenchCase("narrow", "casttess", "bf16", (9, 10, 19), (4, 4, 16), "pad16", "odd", "fp32"),
     BenchCase("quantize", "quanttess", "int8", (9, 10, 19), (4, 4, 16), "pad16", "odd", "fp32"),
+    BenchCase("rank 1", "tess", "bf16", (1, 1, 40), (1, 1, 16), "compact", "odd", rank=1),
+    BenchCase("rank 2, channel-first", "detess", "bf16", (1, 9, 40), (1, 4, 16), "compact", "odd", order="chw", rank=2),
+    BenchCase("rank 5", "tess", "int8", (4, 5, 19), (4, 4, 16), "pad16", "odd", outer=(2, 3)),
     BenchCase("dequantize", "detessdequant", "int8", (9, 9, 32), (4, 4, 32), "cblocked", "odd", "fp32"),
 )
 
@@ -50,6 +53,7 @@ def test_report() -> None:
     assert {entry["name"]: entry["cases"] for entry in document["summaries"]} == {
         "bf16 dense": 2,
         "bf16 16-channel groups": 1,
+        "int8 channel-first": 1,
         "int8 channel-first and pitched": 1,
     }
     text = format_bench(report)

@@ -30,6 +30,7 @@ def geometries(op: str) -> Iterator[Geometry]:
         yield from _boundary_classes(kind)
         yield from _gaps(kind)
         yield from _rows(kind)
+        yield from _cut_rows(kind)
     for dtype, to in KINDS[op] if op in ("detesscast", "detessdequant") else ():
         yield from _channel_blocks(op, dtype, to or dtype)
     drawn = (*random_geometries(240, 16), *random_geometries(240, 16, FAMILY))
@@ -91,6 +92,17 @@ def _rows(kind: Kind) -> Iterator[Geometry]:
             yield _geometry(kind, shape, HWC, whole, pad16, (pixels * width, width, (2 * pixels + 1) * width))
             yield _geometry(kind, shape, HWC, whole, pad16, (width, 3 * width, 3 * pixels * width))
             yield _geometry(kind, shape, HWC, (1, 1, 16, 5), pad16)
+
+
+def _cut_rows(kind: Kind) -> Iterator[Geometry]:
+    """Tiles side by side whose rows continue each other where channels lie apart: one long row, cut at each tile."""
+    width = width_of(kind)
+    for channels, across, rest in product((2, 3, 5, 8, 16, 18, 33), (8, 16, 48), (0, 3, 16)):
+        pixels, pad16 = 2 * across + rest, (channels + across // 8 + rest) % 2 == 0
+        row, plane = pixels * width, (3 * pixels + 1) * width
+        for tile in (channels, 16) if channels > 16 else (channels,):
+            yield _geometry(kind, (3, pixels, channels), HWC, (1, 2, across, tile), pad16, (row, width, plane))
+            yield _geometry(kind, (pixels, 3, channels), HWC, (1, across, 2, tile), not pad16, (width, row, plane))
 
 
 def _channel_blocks(op: str, dtype: str, to: str) -> Iterator[Geometry]:

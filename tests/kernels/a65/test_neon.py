@@ -99,6 +99,19 @@ MUTANTS = {
         "fault",
     ),
     "writes the whole of a part": ("_vec.h", "    if (n >= 16) { store(p, v); return; }", "    store(p, v);", "fault"),
+    "swaps two columns": (
+        "_transpose.h",
+        "m[4] = zip_low(c4, c5), m[5] = zip_high(c4, c5)",
+        "m[5] = zip_low(c4, c5), m[4] = zip_high(c4, c5)",
+        "wrong",
+    ),
+    "forgets where a segment ends": ("_transpose.h", "at->place += row->segment_jump;", ";", "wrong"),
+    "weaves a channel twice": (
+        "_transpose.h",
+        "weave(from[k], row->streams[to][k])",
+        "weave(from[0], row->streams[to][k])",
+        "wrong",
+    ),
     "leaves the caller's rounding": ("_convert.h", '"msr fpcr, xzr"', '"nop"', "wrong"),
     "leaves its flags": (
         "_convert.h",

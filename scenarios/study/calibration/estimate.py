@@ -27,7 +27,7 @@ class Estimate:
     """One parameter by its path in the device (`dma.setup_ticks`): guess, value, verdict, interval, provenance.
 
     `low` and `high` bound it at the calibration's confidence, as real numbers; None is no bound. `combination` is the
-    text of the Combination that it is part of, or empty.
+    text of the Combination that it is part of, or empty. `fitted` is where the fit puts it before it is made whole.
     """
 
     path: str
@@ -38,6 +38,7 @@ class Estimate:
     low: float | None = None
     high: float | None = None
     combination: str = ""
+    fitted: float | None = None
 
 
 @attrs.frozen
@@ -70,7 +71,8 @@ class Calibration:
     """The result of a fit: `noise` is the relative scatter of one repetition, `misfit` that of means around the model.
 
     `table_sha256` is of the table's file, `setup` the text of its file. `choices` are the discrete parameters that were
-    tried, each with the values that the data do not exclude, the best first.
+    tried, each with the values that the data do not exclude, the best first. `lack` says that the misfit is more than
+    repetitions explain: the model is another than the board.
     """
 
     board: str
@@ -89,6 +91,7 @@ class Calibration:
     experiments: int
     table_sha256: str
     version: str
+    lack: bool = False
 
     def estimate(self, path: str) -> Estimate | None:
         """What is said of a parameter; None where nothing is."""

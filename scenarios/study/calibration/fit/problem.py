@@ -9,11 +9,13 @@ where r_i is the timer's step relative to the value, and s0 the scatter at which
 towards the guesses is added. It is thousands of times weaker than a single row that says anything about a parameter,
 and decides only where no row does: there the fit stays at the guess instead of anywhere.
 
-A derivative is a central difference over STEP of the scale, or a quarter of a tick where that is more: prices have
-kinks at whole rates, and the order of transfers changes with them, so that a tiny step would see noise.
+A derivative is a central difference: of ticks over STEP of the scale, or a quarter of a tick where that is more; of
+rates and shares over RATE_STEP, or a whole unit; of a count over its half and its double. Prices have kinks at whole
+rates, and the order of transfers changes with them, so that a tiny step would see noise.
 """
 
 from collections.abc import Mapping, Sequence
+from math import log
 from typing import Any
 
 import attrs
@@ -25,7 +27,7 @@ from tessbed.scenarios.study.calibration.prediction.row_model import RowModel
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 
 PULL = 1e-4
-STEP = 0.02
+STEP, RATE_STEP = 0.02, 0.05
 QUARTER = 0.25
 LEAST_SCATTER = 0.005
 
@@ -103,12 +105,20 @@ class FitProblem:
 
     def _around(self, number: int, point: Floats) -> tuple[float, float]:
         """Two places of a coordinate, a step below and above, both inside its range."""
-        parameter, at = self.parameters[number], float(point[number])
-        value = parameter.value(at)
-        quarter = abs(parameter.coordinate(value + QUARTER) - at)
-        step = max(STEP, quarter if parameter.scale == "ticks" else 0.0)
+        at = float(point[number])
+        step = self._step(self.parameters[number], at)
         low, high = float(self.lowest[number]), float(self.highest[number])
         return max(low, at - step), min(high, at + step)
+
+    @staticmethod
+    def _step(parameter: FreeParameter, at: float) -> float:
+        value = parameter.value(at)
+        if parameter.scale == "count":
+            return log(2)
+        if parameter.scale == "ticks":
+            return max(STEP, parameter.coordinate(value + QUARTER) - at)
+        unit = 1.0 if parameter.scale == "rate" else -1.0
+        return max(RATE_STEP, parameter.coordinate(value + unit) - at)
 
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,8 +4,8 @@ Prices follow `sim/transfer/cost.py`, as arrays over all different descriptors. 
 so that a fit sees a continuous function which is exact wherever parameters are whole:
 
 - ticks that are added may be any number: everything is counted in parts of a tick, SCALE to one;
-- a rate rounds quotients up, which jumps. Between two whole rates (bytes a tick, percents, bursts) a price is the
-  straight line between the prices at both.
+- a rate rounds quotients up, which jumps. Between two whole rates (bytes a tick, bursts) a price is the straight line
+  between the prices at both. What others leave of the memory is such a rate where it is not made of whole numbers.
 
 `dma.outstanding` counts credits and stays whole. The ticks that a fit reports at whole values are those of the engine.
 """
@@ -89,12 +89,10 @@ class DescriptorCounts:
         return np.add.reduceat(np.stack((setup, port, data), axis=1)[self.segments], self.starts)
 
     def _port(self, rate: float, background: float) -> Floats:
-        """Ticks of the memory port: straight between whole rates, and between whole percentages."""
-        hundred = 100 * self.port_bytes
-        return interpolated(
-            lambda whole: interpolated(lambda left: _rounded_up(hundred, whole * left), 100 - background),
-            rate,
-        )
+        """Ticks of the memory port: exact where both are whole, else straight between whole bytes a tick."""
+        if rate == round(rate) and background == round(background):
+            return _rounded_up(100 * self.port_bytes, rate * (100 - background))
+        return interpolated(lambda left: _rounded_up(self.port_bytes, left), rate * (100 - background) / 100)
 
 
 @attrs.frozen(eq=False)

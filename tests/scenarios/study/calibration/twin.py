@@ -8,10 +8,13 @@ from math import exp, log
 from random import Random
 from typing import Any
 
+from tessbed.firmware_models.launch_summary import exact_program
 from tessbed.scenarios.exact_device import ExactDevice
 from tessbed.scenarios.study.calibration.board_data import FIT, Observation, Table
 from tessbed.scenarios.study.calibration.experiment import Experiment
 from tessbed.scenarios.study.calibration.parameter_space import PARAMETERS, parameter_value
+from tessbed.sim.exact.engine import simulate
+from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, TimedBand
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 
 PARTS = {  # by hand, from docs/simulation.md
@@ -72,3 +75,31 @@ def measure(
                 value = ticks * exp(random.gauss(0, noise)) / (1 if unit == "ticks" else clock_mhz)
                 rows.append(Observation(experiment.name, observable, repeat, value, unit, FIT))
     return Table(tuple(rows))
+
+
+def second_master(reads: int, port_bytes: int, pause: int, spec: DeviceSpec) -> TimedBand:
+    """What another master does again and again: it reads, so many bytes at once, and pauses."""
+    port = -(-port_bytes // spec.memory.bytes_per_tick)
+    cost = Cost(0, port, port)
+    return TimedBand((tuple([cost] * reads),), pause, False, (Cost(0, 1, 1),), 1)
+
+
+def shared_port_ticks(experiment: Experiment, hidden: Mapping[str, Any], reads: int, size: int, pause: int) -> int:
+    """The device ticks of an experiment whose memory port a second master uses, on a core and a channel of its own.
+
+    The workers keep their cores; the master is on one more, and never ends before they do.
+    """
+    device = override(experiment.device, nest(hidden))
+    launch = ExactDevice(device).launch(experiment.job)
+    own = exact_program(launch.outline, device)
+    cores, bands = device.cores, (*own.bands, second_master(reads, size, pause, device))
+    places = {worker: worker // cores * (cores + 1) + worker % cores for worker in range(len(own.workers))}
+    alone = simulate(device, own).device_ticks
+    runs: list[tuple[BandRun, ...]] = [()] * max(cores + 1, 1 + max(places.values()))
+    for worker, place in places.items():
+        runs[place] = own.workers[worker]
+    runs[cores] = (BandRun((len(bands) - 1,), 8 * alone // (pause + size // 64) + 8),)
+    dma = {"read_channels": device.dma.read_channels + 1, "write_channels": device.dma.write_channels + 1}
+    board = override(device, {"cores": cores + 1, "workers": 64, "dma": dma})
+    timed = simulate(board, LaunchProgram(bands, tuple(runs)))
+    return max(timed.workers[place].finish_ticks for place in places.values())

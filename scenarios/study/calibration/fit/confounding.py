@@ -1,0 +1,155 @@
+"""Confounding: which parameters the data do not tell apart, and what of them they determine: a sum, a product, a ratio.
+
+A profile moves one parameter and fits all others anew. Where that goes on to the end of a range without the data
+objecting, some other parameters made up for it, each by a move that alone the data would never have accepted. Those are
+confounded with it. Along such ways, which are long, what the data determine stays constant: of the members as they are
+(a sum or a difference) or of their logarithms (a product or a ratio), with every sign tried.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import attrs
+import numpy as np
+
+from tessbed.scenarios.study.calibration.fit.problem import FitProblem
+from tessbed.scenarios.study.calibration.fit.profile import ParameterProfile, Side
+from tessbed.scenarios.study.calibration.fit.solver import Solution
+from tessbed.scenarios.study.calibration.prediction.launch_model import Floats
+
+SIGNIFICANT = 3.0
+"""A move of so many standard deviations, all else known, is one that the data would object to."""
+CONSTANT = 0.12
+"""How much a combination may change along a way, relative to what its members change."""
+MOST_MEMBERS = 4
+
+
+@attrs.frozen(eq=False)
+class Confounding:
+    """Parameters by their numbers that are only determined together.
+
+    `kind` is a sum, difference, product, ratio, or joint; `signs` has +1 for a term or factor, -1 for one that is
+    subtracted or divides. The first member, which the data know best by itself, carries what the others leave to it
+    when they stay at their guesses.
+    """
+
+    members: tuple[int, ...]
+    kind: str
+    signs: tuple[int, ...]
+
+    def text(self, problem: FitProblem) -> str:
+        """The combination in words."""
+        names = [_name(problem, number) for number in self.members]
+        if self.kind == "joint":
+            return ", ".join(names)
+        marks = {"sum": "+-", "difference": "+-", "product": "*/", "ratio": "*/"}[self.kind]
+        text = names[0]
+        for name, sign in zip(names[1:], self.signs[1:], strict=True):
+            text += f" {marks[sign != self.signs[0]]} {name}"
+        return text
+
+    def value(self, problem: FitProblem, point: Floats) -> float:
+        """The combination at a point; of members that are only joint that of the first."""
+        terms = [_term(problem, number, float(point[number])) for number in self.members]
+        signs = [sign * self.signs[0] for sign in self.signs]
+        if self.kind == "joint":
+            return terms[0]
+        if self.kind in ("sum", "difference"):
+            return sum(sign * term for sign, term in zip(signs, terms, strict=True))
+        return float(np.prod([term**sign for sign, term in zip(signs, terms, strict=True)]))
+
+
+def confoundings(
+    problem: FitProblem, best: Solution, profiles: Sequence[ParameterProfile], alone: Floats
+) -> tuple[Confounding, ...]:
+    """The groups of confounded parameters; `alone` are standard deviations with everything else known."""
+    ways = [way for one in profiles for side in one.sides if (way := _way(best, one, side, alone))]
+    groups: list[list[_Way]] = []
+    for way in ways:
+        touching = [group for group in groups if any(set(way.members) & set(other.members) for other in group)]
+        groups = [group for group in groups if group not in touching] + [[way, *(w for g in touching for w in g)]]
+    found = (_confounding(problem, best, group, alone) for group in groups)
+    return tuple(sorted(found, key=lambda one: one.members))
+
+
+@attrs.frozen(eq=False)
+class _Way:
+    """The far end of a way that the data let go, and who moved on it significantly, the one that was pushed first."""
+
+    members: tuple[int, ...]
+    point: Floats
+
+
+def _way(best: Solution, one: ParameterProfile, side: Side, alone: Floats) -> _Way | None:
+    """The way of a side that is open, or that ended because the range of another parameter did."""
+    moves = np.abs(np.array(side.point) - best.point) / alone
+    movers = [int(number) for number in np.argsort(-moves, kind="stable") if moves[number] > SIGNIFICANT]
+    limited = any(number in movers for number in side.stopped)
+    if one.number not in movers or len(movers) < 2 or not (side.end is None or limited):
+        return None
+    others = [number for number in movers if number != one.number]
+    return _Way((one.number, *others[: MOST_MEMBERS - 1]), np.array(side.point))
+
+
+def _confounding(problem: FitProblem, best: Solution, ways: Sequence[_Way], alone: Floats) -> Confounding:
+    """The smallest group of members with a relation; all of them as joint where there is none."""
+    together = list(dict.fromkeys(number for way in ways for number in way.members))
+    points = [way.point for way in ways]
+    for members in _subsets(ways, together):
+        ordered = sorted(members, key=lambda number: _rank(problem, alone, number))
+        for kind, signs, spread in _relations(problem, best, points, ordered):
+            if spread < CONSTANT:
+                return Confounding(tuple(ordered), kind, signs)
+    ordered = sorted(together, key=lambda number: _rank(problem, alone, number))
+    return Confounding(tuple(ordered), "joint", (1,) * len(ordered))
+
+
+def _rank(problem: FitProblem, alone: Floats, number: int) -> tuple[bool, float, int]:
+    """Who comes first in a combination, and carries it: no share, and what is known best."""
+    return problem.parameters[number].scale == "share", float(alone[number]), number
+
+
+def _subsets(ways: Sequence[_Way], together: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The one that was pushed with the first that moved, with the first two, and so on; then all."""
+    sizes = range(2, MOST_MEMBERS + 1)
+    seen = dict.fromkeys(
+        tuple(sorted(way.members[:size])) for size in sizes for way in ways if len(way.members) >= size
+    )
+    yield from seen
+    if len(together) <= MOST_MEMBERS:
+        yield tuple(together)
+
+
+def _relations(
+    problem: FitProblem, best: Solution, points: Sequence[Floats], members: Sequence[int]
+) -> list[tuple[str, tuple[int, ...], float]]:
+    """Every relation of the members with how far it is from constant, the most constant first."""
+    found = []
+    for logs in (False, True):
+        here = _terms(problem, best.point, members, logs=logs)
+        moves = np.array([_terms(problem, point, members, logs=logs) - here for point in points])
+        size = float(np.abs(moves).sum(axis=1).max())
+        if size <= 0 or not np.isfinite(moves).all():
+            continue
+        for rest in product((1, -1), repeat=len(members) - 1):
+            signs = (1, *rest)
+            spread = float(np.abs(moves @ np.array(signs)).max()) / size
+            names = ("product", "ratio") if logs else ("sum", "difference")
+            found.append((names[-1 in rest], signs, spread))
+    return sorted(found, key=lambda relation: relation[2])
+
+
+def _terms(problem: FitProblem, point: Floats, members: Sequence[int], *, logs: bool) -> Floats:
+    terms = np.array([_term(problem, number, float(point[number])) for number in members])
+    return np.log(np.maximum(terms, 1e-9)) if logs else terms
+
+
+def _term(problem: FitProblem, number: int, at: float) -> float:
+    """A member as it stands in a combination: a share that others take by what it leaves."""
+    parameter = problem.parameters[number]
+    return (100 - parameter.value(at)) / 100 if parameter.scale == "share" else parameter.value(at)
+
+
+def _name(problem: FitProblem, number: int) -> str:
+    parameter = problem.parameters[number]
+    return f"(1 - {parameter.path} / 100)" if parameter.scale == "share" else parameter.path

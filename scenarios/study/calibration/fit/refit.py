@@ -1,0 +1,121 @@
+"""Refit: least squares near a solution, with some coordinates held, from the derivatives that are known there.
+
+A profile fits hundreds of times near one point. New derivatives cost as much as sixty residuals, so those of the
+solution are taken along and corrected by each step that was made (Broyden's rank-one update). Steps stay inside the
+ranges: a coordinate that would leave its own is put on its end, and the others are solved for again.
+"""
+
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+
+from tessbed.scenarios.study.calibration.fit.problem import PULL, FitProblem
+from tessbed.scenarios.study.calibration.prediction.launch_model import Floats, Timings
+
+MOST_STEPS = 8
+LONGEST = 0.7
+"""The longest step of a coordinate: derivatives hold near their point."""
+HALVINGS = 4
+MOST_RENEWALS = 2
+LED = 10.0
+"""A coordinate is led with that changes S by so many tolerances."""
+
+
+@attrs.define(eq=False)
+class Refit:
+    """One fit under way: the point, its residuals, the derivatives as they are known, and the launches timed."""
+
+    problem: FitProblem
+    point: Floats
+    held: Sequence[int]
+    derivatives: Floats
+    tolerance: float
+    timed: int = 0
+    timings: Timings | None = None
+    residuals: Floats = attrs.field(factory=lambda: np.empty(0))
+
+    def run(self) -> float:
+        """Step until S gets smaller by less than the tolerance; S where that is."""
+        self.residuals = self._at(self.point)
+        for _ in range(MOST_STEPS):
+            before = self.squares
+            if not self._step() or before - self.squares < self.tolerance:
+                break
+        return self.squares
+
+    def run_led(self) -> float:
+        """The same, at first with those coordinates alone whose part of the first step would be seen by itself.
+
+        What makes up for a coordinate that was moved are few others. Moving all of them at once would also carry some
+        over kinks, where they would stay.
+        """
+        self.residuals = self._at(self.point)
+        seen = np.abs(self._wanted()) * np.sqrt((self.derivatives**2).sum(axis=0)) > np.sqrt(LED * self.tolerance)
+        held, self.held = self.held, [number for number in range(len(self.point)) if not seen[number]]
+        self.run()
+        self.held = held
+        return self.run()
+
+    def run_anew(self) -> float:
+        """The same with new derivatives, as often as they help."""
+        for _ in range(MOST_RENEWALS):
+            before = self.squares
+            self.renew()
+            if before - self.run() < self.tolerance:
+                break
+        return self.squares
+
+    def renew(self) -> None:
+        """Take new derivatives here."""
+        timings = self.problem.timings(self.problem.values(self.point), self.timings)
+        columns = range(len(self.point))
+        self.derivatives, timed = self.problem.jacobian(self.point, timings, columns)
+        self.timed += timed + timings.timed
+
+    @property
+    def squares(self) -> float:
+        """S here."""
+        return float(self.residuals @ self.residuals)
+
+    def _step(self) -> bool:
+        """A step that makes S smaller, halved where it does not; whether there is one."""
+        step = self._wanted()
+        for _ in range(HALVINGS):
+            point = np.clip(self.point + step, self.problem.lowest, self.problem.highest)
+            moved = point - self.point
+            length = float(moved @ moved)
+            if length < 1e-18:
+                return False
+            residuals = self._at(point)
+            gap = residuals - self.residuals - self.derivatives @ moved
+            self.derivatives = self.derivatives + np.outer(gap, moved) / length
+            if float(residuals @ residuals) < self.squares:
+                self.point, self.residuals = point, residuals
+                return True
+            step = step / 2
+        return False
+
+    def _wanted(self) -> Floats:
+        """The step to the least squares of the linear problem inside the ranges."""
+        size = len(self.point)
+        low = np.maximum(self.problem.lowest - self.point, -LONGEST)
+        high = np.minimum(self.problem.highest - self.point, LONGEST)
+        matrix = np.concatenate((self.derivatives, PULL * np.eye(size)))
+        wanted = -np.concatenate((self.residuals, PULL * (self.point - self.problem.guess)))
+        step, free = np.zeros(size), np.ones(size, bool)
+        free[list(self.held)] = False
+        for _ in range(size):
+            step[free] = np.linalg.lstsq(matrix[:, free], wanted - matrix[:, ~free] @ step[~free], rcond=None)[0]
+            beyond = free & ((step < low) | (step > high))
+            if not beyond.any():
+                break
+            step[beyond] = np.clip(step[beyond], low[beyond], high[beyond])
+            free &= ~beyond
+        return step
+
+    def _at(self, point: Floats) -> Floats:
+        values = self.problem.values(point)
+        self.timings = self.problem.timings(values, self.timings)
+        self.timed += self.timings.timed
+        return self.problem.residuals(values, self.timings)

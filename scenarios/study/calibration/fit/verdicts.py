@@ -1,0 +1,135 @@
+"""Verdicts: from profiles and confounded groups to what may be said of each parameter, and what stays at its guess."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil, floor
+
+import attrs
+
+from tessbed.scenarios.study.calibration.estimate import Combination, Estimate
+from tessbed.scenarios.study.calibration.fit.confounding import SIGNIFICANT, Confounding
+from tessbed.scenarios.study.calibration.fit.problem import FitProblem
+from tessbed.scenarios.study.calibration.fit.profile import ParameterProfile
+from tessbed.scenarios.study.calibration.fit.solver import Solution
+from tessbed.scenarios.study.calibration.parameter_space import FreeParameter
+from tessbed.scenarios.study.calibration.prediction.launch_model import Floats
+
+Interval = tuple[float | None, float | None]
+
+
+@attrs.frozen(eq=False)
+class ParameterVerdict:
+    """What the data say of one free parameter: a word of estimate.VERDICTS, its interval, its group if it has one."""
+
+    word: str
+    interval: Interval
+    group: Confounding | None = None
+
+    def keeps_guess(self, number: int, guess: float) -> bool:
+        """Whether the parameter stays at its guess: the data do not determine it, and do not exclude the guess."""
+        if self.word == "determined":
+            return False
+        if self.word == "combination":
+            return self.group is not None and self.group.members[0] != number
+        return is_within(guess, self.interval)
+
+
+def verdict_of(
+    problem: FitProblem, best: Solution, one: ParameterProfile, groups: Sequence[Confounding], alone: Floats
+) -> ParameterVerdict:
+    """The verdict on a profile's parameter; `alone` are standard deviations with everything else known."""
+    parameter, group = problem.parameters[one.number], next((g for g in groups if one.number in g.members), None)
+    found = interval_of(parameter, one)
+    low, high = found
+    if group is not None:
+        return ParameterVerdict("combination", (None, None), group)
+    if low is None and high is None:
+        room = problem.highest[one.number] - problem.lowest[one.number]
+        moved = SIGNIFICANT * float(alone[one.number]) < float(room)
+        return ParameterVerdict("combination" if moved and _made_up(best, one, alone) else "untouched", found)
+    if low is not None and high is not None:
+        return ParameterVerdict("determined", found)
+    return ParameterVerdict("at_least" if low is not None else "at_most", found)
+
+
+def interval_of(parameter: FreeParameter, one: ParameterProfile) -> Interval:
+    """The interval of a profile, as values of the parameter."""
+    ends = [None if side.end is None else parameter.value(side.end) for side in one.sides]
+    low, high = reversed(ends) if parameter.scale == "share" else ends
+    return low, high
+
+
+def is_within(value: float, interval: Interval) -> bool:
+    """Whether a value is inside an interval, whose ends may be open."""
+    low, high = interval
+    return (low is None or low <= value) and (high is None or value <= high)
+
+
+def estimates(
+    problem: FitProblem, best: Solution, verdicts: Mapping[int, ParameterVerdict], whole: Mapping[str, int]
+) -> tuple[Estimate, ...]:
+    """The estimates of the free parameters; `whole` are the values of those that do not stay at their guesses."""
+    return tuple(_estimate(problem, best, number, verdict, whole) for number, verdict in sorted(verdicts.items()))
+
+
+def combinations(
+    problem: FitProblem, groups: Sequence[Confounding], carried: Mapping[int, tuple[FitProblem, Solution, Interval]]
+) -> tuple[Combination, ...]:
+    """What is determined of each group; `carried` are the fits with the first member alone open, and its interval."""
+    return tuple(_combination(problem, group, *carried[group.members[0]]) for group in groups)
+
+
+def _estimate(
+    problem: FitProblem, best: Solution, number: int, verdict: ParameterVerdict, whole: Mapping[str, int]
+) -> Estimate:
+    parameter = problem.parameters[number]
+    guess = round(problem.base[parameter.path])
+    kept = parameter.path not in whole
+    value = guess if kept else whole[parameter.path]
+    provenance = {"determined": "calibrated", "combination": "combination"}.get(verdict.word, "bound")
+    if verdict.word in ("at_least", "at_most") and not kept:
+        value = _bound(parameter, verdict)
+    return Estimate(
+        path=parameter.path,
+        guess=guess,
+        value=value,
+        verdict=verdict.word,
+        provenance="guess" if kept else provenance,
+        low=verdict.interval[0],
+        high=verdict.interval[1],
+        combination=verdict.group.text(problem) if verdict.group else "",
+        fitted=None if kept else parameter.value(float(best.point[number])),
+    )
+
+
+def _bound(parameter: FreeParameter, verdict: ParameterVerdict) -> int:
+    """The whole value inside the interval that is nearest to its one end."""
+    low, high = verdict.interval
+    value = ceil(low) if low is not None else floor(high or 0)
+    return min(parameter.high, max(parameter.low, value))
+
+
+def _combination(
+    problem: FitProblem, group: Confounding, carrier: FitProblem, found: Solution, interval: Interval
+) -> Combination:
+    """The values of a group while its first member goes from one end of its interval to the other."""
+    point = problem.guess
+    at = carrier.values(found.point)
+    path = problem.parameters[group.members[0]].path
+
+    def value(own: float | None) -> float | None:
+        return None if own is None else group.value(problem, problem.point({**problem.values(point), path: own}))
+
+    ends = sorted(end for end in map(value, interval) if end is not None)
+    low, high = (ends[0], ends[1]) if len(ends) == 2 else (None, None)
+    paths = tuple(problem.parameters[number].path for number in group.members)
+    middle = value(at[path])
+    assert middle is not None
+    return Combination(group.text(problem), group.kind, paths, middle, low, high)
+
+
+def _made_up(best: Solution, one: ParameterProfile, alone: Floats) -> bool:
+    """Whether the parameter moved significantly on a way that the data let go."""
+    return any(
+        abs(side.point[one.number] - float(best.point[one.number])) > SIGNIFICANT * float(alone[one.number])
+        for side in one.sides
+    )

@@ -132,6 +132,22 @@ def test_small_launches_are_planned_band_by_band_and_are_the_same() -> None:
     assert taken > 5
 
 
+NESTED = {
+    "rows whose tiles move apart": Asked("detess", (60, 9, 17), "int8", HWC, (1, 7, 3, 5)),
+    "a loop that is taken turn by turn": Asked(
+        "tess", (5, 70, 60, 24), "int8", (-1, 1, 2, 3), (1, 1, 1, 24), strides_bytes=(100816, 1440, 24, 1)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_loops_in_loops_are_what_they_are_band_by_band(name) -> None:
+    """Reads of a band that move apart, and an outer loop in which the inner ones repeat but it does not."""
+    for seed in range(2):
+        rng = random.Random(seed)
+        check(packet_geometry(NESTED[name], rng), device(rng), 1 + 2 * seed)
+
+
 LONG_TILES = {
     "rows of one": (4_000, 1, 16),
     "rows that fit": (700, 7, 16),

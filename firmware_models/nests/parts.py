@@ -25,7 +25,7 @@ Statistics = tuple[tuple[str, int], ...]
 
 
 @attrs.frozen
-class Part:
+class BandPart:
     """A band at some place in its pages, and what the worker loop counts for it but its order."""
 
     shape: BandShape
@@ -37,7 +37,7 @@ class PartTable:
     """The parts of a launch so far, and the footprints as (bytes from the first to behind the last, period, inner)."""
 
     spec: DeviceSpec
-    parts: dict[Part, int] = attrs.field(factory=dict, init=False)
+    parts: dict[BandPart, int] = attrs.field(factory=dict, init=False)
     footprints: dict[tuple[int, int, int], int] = attrs.field(factory=dict, init=False)
     _bands: dict[int, "BandParts"] = attrs.field(factory=dict, init=False)
     _counts: dict[tuple[str, tuple[int, int, int], int], PhaseCounts] = attrs.field(factory=dict, init=False)
@@ -171,7 +171,7 @@ class BandParts:
         gathered = self.reads.touched[reads]
         groups = tuple([gathered[first:end] for first, end in self.groups])
         shape = BandShape(groups, self.band.ticks, False, self.chain.touched[drain])
-        return self.table.parts.setdefault(Part(shape, self.statistics), len(self.table.parts))
+        return self.table.parts.setdefault(BandPart(shape, self.statistics), len(self.table.parts))
 
 
 def _places(ahead: int, moves: list[int], turns: tuple[int, ...]) -> Array:

@@ -149,6 +149,8 @@ def test_loops_in_loops_are_what_they_are_band_by_band(name) -> None:
 
 
 LONG_TILES = {
+    "rows of several planes": (6, 50, 7, 16),
+    "planes that fit": (300, 2, 3, 16),
     "rows of one": (4_000, 1, 16),
     "rows that fit": (700, 7, 16),
     "rows longer than a band": (60, 90, 16),
@@ -164,7 +166,8 @@ def test_a_tile_of_many_bands_by_runs_is_what_it_is_band_by_band(shape, op) -> N
     """A tile is cut into runs of bands, too: by rows, inside rows, and by the channels of wide pixels."""
     for seed in range(4):
         rng = random.Random(f"{op}/{shape}/{seed}")
-        asked = Asked(op, shape, rng.choice(["int8", "bf16"]), HWC, (1, *shape), pad16=False)
+        axes, tile = (HWC, (1, *shape)) if len(shape) == 3 else ((0, 1, 2, 3), shape)
+        asked = Asked(op, shape, rng.choice(["int8", "bf16"]), axes, tile, pad16=False)
         spec = device(rng)
         spec = override(spec, {"scratch_bytes": 65536 + rng.choice([512, 512, 900]) * (1 + spec.slots)})
         check(packet_geometry(asked, rng), spec, rng.choice([1, 3, 4, 7]))

@@ -30,7 +30,17 @@ def test_document() -> None:
     """The document has the promised keys, and both backends the same verified bytes."""
     done = small("device.workers=2")
     reported = document(done)
-    assert list(reported) == ["schema_version", "name", "verdict", "engine", "seed", "device", "notices", "jobs"]
+    assert list(reported) == [
+        "schema_version",
+        "name",
+        "verdict",
+        "engine",
+        "seed",
+        "device",
+        "calibration",
+        "notices",
+        "jobs",
+    ]
     assert (reported["schema_version"], reported["name"], reported["verdict"], reported["engine"]) == (
         1,
         "small",

@@ -114,7 +114,7 @@ class Nest:
 
 
 @attrs.frozen
-class Part:
+class ChannelPart:
     """The tiles of one channel part, under the `visits` spatial tiles of its class."""
 
     visits: int
@@ -128,7 +128,7 @@ class Spatial:
     """One spatial class: how often its loops over slices and tiles step, and its channel parts."""
 
     steps: int
-    parts: tuple[Part, ...]
+    parts: tuple[ChannelPart, ...]
 
 
 def spatial_classes(plan: Plan, path: RowPath) -> Iterator[Spatial]:
@@ -166,14 +166,14 @@ def _gap_bytes(plan: Plan, tiles: TileClass) -> int:
     return tiles.span_bytes - payload if plan.packs else 0
 
 
-def _part(plan: Plan, ways: Ways, tiles: TileClass, visits: int, *, taken: bool) -> Part:
+def _part(plan: Plan, ways: Ways, tiles: TileClass, visits: int, *, taken: bool) -> ChannelPart:
     inside: list[Loop] = []
     around = _around(plan, tiles)
     for loop in around if taken else ():
         _add(inside, *loop)
     nests = tuple(_nests(plan, ways, tiles, inside, [] if taken else around, 1 if taken else visits))
     gap = _gap_bytes(plan, tiles)
-    return Part(visits, nests, tiles.counts[0] * visits if gap else 0, gap)
+    return ChannelPart(visits, nests, tiles.counts[0] * visits if gap else 0, gap)
 
 
 def _add(loops: list[Loop], count: int, tiled: int, linear: int) -> None:

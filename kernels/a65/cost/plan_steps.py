@@ -4,7 +4,7 @@ from collections import Counter
 from math import prod
 
 from tessbed.kernels.a65.cost.features import Steps, convert_steps, row_steps
-from tessbed.kernels.a65.cost.nests import Nest, Part, spatial_classes
+from tessbed.kernels.a65.cost.nests import ChannelPart, Nest, spatial_classes
 from tessbed.kernels.a65.row_path import RowPath
 from tessbed.kernels.plan import Plan
 
@@ -26,7 +26,7 @@ def plan_steps(plan: Plan, path: RowPath) -> Steps:
     return steps
 
 
-def _part(steps: Steps, part: Part) -> None:
+def _part(steps: Steps, part: ChannelPart) -> None:
     steps[LOOPS, "part"] += 1
     steps[LOOPS, "part of a tile"] += part.visits
     steps[LOOPS, "alignment"] += part.gaps

@@ -16,7 +16,7 @@ SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h sim/exact/*
 PYTEST  := $(PY) -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint long mutants bench docs docs-site dist clean
+.PHONY: help demo calibrate-demo test check lint long mutants bench docs docs-site dist clean
 
 # PYTHON as one word of the shell, whatever is in its path; and whether .venv was made from it.
 NAMED := $(if $(PYTHON),'$(PYTHON)')
@@ -29,10 +29,13 @@ $(shell [ ! -e .venv ] || { $(PY) -c "" 2>/dev/null && $(SAME); } || rm -rf $(MA
 help: ## print these lines
 	@echo "usage: make TARGET [PYTHON=python3.12] [JOBS=2]"
 	@echo
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-10s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-15s %s\n", $$1, $$2 }'
 
 demo: $(MADE)/product ## run the six output heads of YOLOv8n on both backends, check every byte
 	@$(PY) -m tessbed run yolov8n-heads-bf16
+
+calibrate-demo: $(MADE)/test ## plan, measure a twin, check, fit, validate and apply: a few minutes
+	@sh examples/calibration/demo.sh $(abspath $(PY))
 
 test: $(MADE)/test ## run the whole test suite, without the long part
 	@$(PYTEST)

@@ -42,7 +42,7 @@ EXAMPLES = {
     "Op.TESS", "complemented", "x.bin", "copy.py", "NAME.toml", "cN", "CN", "tessbed.NAME", "tessbed.PACKAGE",
     "module.name", "device.nope", "cameras.toml", "cameras.pftrace", "head.pftrace",
 }  # fmt: skip
-IN_A_CALIBRATION = {"setup.toml", "table.csv", "fit.json", "experiments/NAME.toml"}
+IN_A_CALIBRATION = {"setup.toml", "table.csv", "fit.json", "board/fit.json", "experiments/NAME.toml"}
 OUTSIDE = {
     "tests/e2e_testing/tess_a65_vs_ev74_bench.cpp",
     "share/man/man1/tessbed.1",

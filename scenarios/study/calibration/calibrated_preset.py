@@ -132,7 +132,7 @@ def _origin(one: Estimate, fit: Calibration, date: str) -> FieldOrigin | None:
     words = {
         "calibrated": f"calibrated: {of}",
         "bound": f"bound: {_bound(one)}: {of}",
-        "combination": f"in combination: {one.combination}: {of}",
+        "combination": f"in combination: {one.combination or 'with others'}: {of}",
         "setup": f"setup: {fit.board}",
     }
     if one.provenance not in words:

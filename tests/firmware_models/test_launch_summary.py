@@ -133,6 +133,7 @@ def test_small_launches_are_planned_band_by_band_and_are_the_same() -> None:
 
 
 NESTED = {
+    "a grid that is a block many times and a rest": Asked("tess", (60, 50, 16), "int8", HWC, (1, 1, 1, 16)),
     "rows whose tiles move apart": Asked("detess", (60, 9, 17), "int8", HWC, (1, 7, 3, 5)),
     "a loop that is taken turn by turn": Asked(
         "tess", (5, 70, 60, 24), "int8", (-1, 1, 2, 3), (1, 1, 1, 24), strides_bytes=(100816, 1440, 24, 1)
@@ -145,7 +146,9 @@ def test_loops_in_loops_are_what_they_are_band_by_band(name) -> None:
     """Reads of a band that move apart, and an outer loop in which the inner ones repeat but it does not."""
     for seed in range(2):
         rng = random.Random(seed)
-        check(packet_geometry(NESTED[name], rng), device(rng), 1 + 2 * seed)
+        geometry = packet_geometry(NESTED[name], rng)
+        for spec in (device(rng), DeviceSpec()):
+            check(geometry, spec, 1 + 2 * seed)
 
 
 LONG_TILES = {
@@ -171,6 +174,20 @@ def test_a_tile_of_many_bands_by_runs_is_what_it_is_band_by_band(shape, op) -> N
         spec = device(rng)
         spec = override(spec, {"scratch_bytes": 65536 + rng.choice([512, 512, 900]) * (1 + spec.slots)})
         check(packet_geometry(asked, rng), spec, rng.choice([1, 3, 4, 7]))
+
+
+@pytest.mark.parametrize("shape", [(6, 50, 7, 16), (40, 6, 7, 16)], ids=str)
+def test_a_tile_of_planes_with_gaps_is_what_it_is_band_by_band(shape) -> None:
+    """Bands in different planes are no run, though each is as long as the next."""
+    _, height, width, channels = shape
+    row = width * channels
+    strides = (height * row + 48, row, channels, 1)
+    for seed in range(4):
+        rng = random.Random(seed)
+        spec = device(rng)
+        spec = override(spec, {"scratch_bytes": 65536 + 512 * (1 + spec.slots)})
+        asked = Asked("tess", shape, "int8", (0, 1, 2, 3), shape, strides_bytes=strides)
+        check(packet_geometry(asked, rng), spec, rng.choice([1, 3]))
 
 
 def test_bands_of_a_tile_need_not_be_counted_while_many_are_left(monkeypatch) -> None:

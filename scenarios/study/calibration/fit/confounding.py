@@ -6,7 +6,7 @@ confounded with it. Along such ways, which are long, what the data determine sta
 (a sum or a difference) or of their logarithms (a product or a ratio), with every sign tried.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 import attrs
@@ -22,6 +22,8 @@ SIGNIFICANT = 3.0
 CONSTANT = 0.12
 """How much a combination may change along a way, relative to what its members change."""
 MOST_MEMBERS = 4
+PART = 0.02
+"""A member of a combination changes by this much at least, relative to what all change."""
 
 
 @attrs.frozen(eq=False)
@@ -64,11 +66,14 @@ def confoundings(
 ) -> tuple[Confounding, ...]:
     """The groups of confounded parameters; `alone` are standard deviations with everything else known."""
     ways = [way for one in profiles for side in one.sides if (way := _way(best, one, side, alone))]
-    groups: list[list[_Way]] = []
+    groups: list[set[int]] = []
     for way in ways:
-        touching = [group for group in groups if any(set(way.members) & set(other.members) for other in group)]
-        groups = [group for group in groups if group not in touching] + [[way, *(w for g in touching for w in g)]]
-    found = (_confounding(problem, best, group, alone) for group in groups)
+        members = _related(problem, best, ways, way)
+        if not members:
+            continue
+        touching = [group for group in groups if group & members]
+        groups = [group for group in groups if group not in touching] + [members.union(*touching)]
+    found = (_confounding(problem, best, ways, group, alone) for group in groups)
     return tuple(sorted(found, key=lambda one: one.members))
 
 
@@ -91,16 +96,29 @@ def _way(best: Solution, one: ParameterProfile, side: Side, alone: Floats) -> _W
     return _Way((one.number, *others[: MOST_MEMBERS - 1]), np.array(side.point))
 
 
-def _confounding(problem: FitProblem, best: Solution, ways: Sequence[_Way], alone: Floats) -> Confounding:
-    """The smallest group of members with a relation; all of them as joint where there is none."""
-    together = list(dict.fromkeys(number for way in ways for number in way.members))
-    points = [way.point for way in ways]
-    for members in _subsets(ways, together):
-        ordered = sorted(members, key=lambda number: _rank(problem, alone, number))
-        for kind, signs, spread in _relations(problem, best, points, ordered):
-            if spread < CONSTANT:
-                return Confounding(tuple(ordered), kind, signs)
-    ordered = sorted(together, key=lambda number: _rank(problem, alone, number))
+def _related(problem: FitProblem, best: Solution, ways: Sequence[_Way], way: _Way) -> set[int]:
+    """The one that was pushed, with as few of those that moved as have a relation; nobody where none has.
+
+    One way alone would fit some relation by chance: there must be as many as members.
+    """
+    for size in range(2, len(way.members) + 1):
+        members = way.members[:size]
+        points = [other.point for other in ways if set(members) <= set(other.members)]
+        if len(points) >= size and _relations(problem, best, points, members)[0][2] < CONSTANT:
+            return set(members)
+    return set()
+
+
+def _confounding(
+    problem: FitProblem, best: Solution, ways: Sequence[_Way], group: set[int], alone: Floats
+) -> Confounding:
+    """The group in order, with its relation along all ways on which its members were pushed."""
+    ordered = sorted(group, key=lambda number: _rank(problem, alone, number))
+    points = [way.point for way in ways if way.members[0] in group]
+    if len(ordered) <= MOST_MEMBERS:
+        kind, signs, spread = _relations(problem, best, points, ordered)[0]
+        if spread < CONSTANT:
+            return Confounding(tuple(ordered), kind, signs)
     return Confounding(tuple(ordered), "joint", (1,) * len(ordered))
 
 
@@ -109,27 +127,17 @@ def _rank(problem: FitProblem, alone: Floats, number: int) -> tuple[bool, float,
     return problem.parameters[number].scale == "share", float(alone[number]), number
 
 
-def _subsets(ways: Sequence[_Way], together: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The one that was pushed with the first that moved, with the first two, and so on; then all."""
-    sizes = range(2, MOST_MEMBERS + 1)
-    seen = dict.fromkeys(
-        tuple(sorted(way.members[:size])) for size in sizes for way in ways if len(way.members) >= size
-    )
-    yield from seen
-    if len(together) <= MOST_MEMBERS:
-        yield tuple(together)
-
-
 def _relations(
     problem: FitProblem, best: Solution, points: Sequence[Floats], members: Sequence[int]
 ) -> list[tuple[str, tuple[int, ...], float]]:
-    """Every relation of the members with how far it is from constant, the most constant first."""
-    found = []
+    """Every relation of the members with how far it is from constant, the most constant first; at least one."""
+    found = [("joint", (1,) * len(members), np.inf)]
     for logs in (False, True):
         here = _terms(problem, best.point, members, logs=logs)
         moves = np.array([_terms(problem, point, members, logs=logs) - here for point in points])
         size = float(np.abs(moves).sum(axis=1).max())
-        if size <= 0 or not np.isfinite(moves).all():
+        idle = np.abs(moves).max(axis=0).min() < PART * size  # one that takes no part in it
+        if size <= 0 or idle or not np.isfinite(moves).all():
             continue
         for rest in product((1, -1), repeat=len(members) - 1):
             signs = (1, *rest)

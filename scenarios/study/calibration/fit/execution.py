@@ -51,6 +51,8 @@ BETTER = 0.3
 """Of the variance: a profile that meets a fit better by more begins the profiles anew."""
 WIDEST = 0.25
 """The first step of a profile is no longer, on the parameter's scale."""
+CONFOUNDED = 8.0
+"""What others leave open of a parameter, by so many times what it is known by itself, is worth a thorough look."""
 Say = Callable[[str], None]
 
 
@@ -103,7 +105,9 @@ class _Fit:
     def profile_task(self, name: str, number: int) -> ProfileTask:
         reach = float(self.nearby.together[number]) * self.deviation * self.scatter.reach
         first, threshold = min(reach, WIDEST), self.scatter.threshold()
-        return ProfileTask(name, self.problem, self.best, self.nearby.derivatives, number, first, threshold)
+        confounded = bool(self.nearby.together[number] > CONFOUNDED * self.nearby.alone[number])
+        own = self.problem, self.best, self.nearby.derivatives, number
+        return ProfileTask(name, *own, first, threshold, confounded)
 
 
 def fit_table(given: FitInput, runner: TaskRunner, say: Say = lambda text: None) -> Calibration:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tessbed.scenarios.study.calibration.fit.problem import FitProblem
 from tessbed.scenarios.study.calibration.fit.refit import Refit
-from tessbed.scenarios.study.calibration.fit.solver import Solution
+from tessbed.scenarios.study.calibration.fit.solver import Solution, solve
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats
 
 MOST_POINTS = 8
@@ -25,6 +25,7 @@ NEAR = 0.06
 TOLERANCE = 0.01
 """By how much less than this, relative to the threshold, another step makes S smaller when a fit ends."""
 AT_END = 1e-6
+SOLVER_STEPS = 12
 
 
 @attrs.frozen(eq=False)
@@ -60,6 +61,7 @@ class _Walk:
     direction: int
     target: float
     derivatives: Floats
+    confounded: bool
     inside: tuple[float, float] = (0.0, 0.0)
     outside: tuple[float, float] | None = None
     point: Floats = attrs.field(factory=lambda: np.empty(0))
@@ -87,23 +89,32 @@ class _Walk:
     def _rise(self, step: float) -> float:
         """The root of how much S rises with the parameter `step` away."""
         found = self._refit(self.best.point, step)
-        rise = sqrt(max(0.0, found.run_led() - self.best.squares))
-        if rise > self.target * (1 - NEAR) and self.inside[0]:  # where the others went so far may be a better start
+        found.run_led()
+        if self._is_out(found.squares) and self.inside[0]:  # where the others went so far may be a better start
             other = self._refit(self.point, step)
             if other.run_led() < found.squares:
                 found = other
-        if rise > self.target * (1 - NEAR):  # the derivatives of the solution may be the reason
-            rise = sqrt(max(0.0, found.run_anew() - self.best.squares))
-        self._keep(found, rise)
-        return rise
-
-    def _keep(self, found: Refit, rise: float) -> None:
+        if self._is_out(found.squares):  # the derivatives of the solution may be the reason
+            found.run_anew()
+        solution = Solution(found.point, found.squares, found.timed)
+        if self._is_out(found.squares) and self.confounded:  # others may still make up for it, farther away
+            solved = solve(self.problem, found.point, [self.number], most_steps=SOLVER_STEPS)
+            solution = min(solution, solved, key=lambda one: one.squares)
+            self.timed += solved.timed
         self.timed += found.timed
+        return self._keep(solution)
+
+    def _is_out(self, squares: float) -> bool:
+        return sqrt(max(0.0, squares - self.best.squares)) > self.target * (1 - NEAR)
+
+    def _keep(self, found: Solution) -> float:
+        rise = sqrt(max(0.0, found.squares - self.best.squares))
         self.stopped |= set(self._ends(found.point))
         if found.squares < (self.better or self.best).squares:
-            self.better = Solution(found.point, found.squares, 0)
+            self.better = found
         if rise <= self.target * (1 + NEAR):
             self.point = found.point
+        return rise
 
     def _refit(self, start: Floats, step: float) -> Refit:
         point = start.copy()
@@ -139,11 +150,19 @@ class _Walk:
 
 
 def profile(
-    problem: FitProblem, best: Solution, derivatives: Floats, number: int, first: float, threshold: float
+    problem: FitProblem,
+    best: Solution,
+    derivatives: Floats,
+    number: int,
+    first: float,
+    threshold: float,
+    *,
+    confounded: bool = False,
 ) -> ParameterProfile:
     """The profile of a parameter around the best solution, where the derivatives of the residuals are known.
 
-    `first` is a guess of the interval's half width on the parameter's scale.
+    `first` is a guess of the interval's half width on the parameter's scale. Of one that is `confounded` with others,
+    ways are long and curved, and the solver goes them where a refit does not.
     """
     sides, better, timed = [], None, 0
     own = float(best.point[number])
@@ -152,7 +171,7 @@ def profile(
         return ParameterProfile(number, (open_, open_), None, 0)
     room = own - float(problem.lowest[number]), float(problem.highest[number]) - own
     for direction, farthest in zip((-1, 1), room, strict=True):
-        walk = _Walk(problem, best, number, direction, sqrt(threshold), derivatives)
+        walk = _Walk(problem, best, number, direction, sqrt(threshold), derivatives, confounded)
         sides.append(walk.go(first, farthest) if farthest > AT_END else Side(None, tuple(best.point.tolist()), ()))
         timed += walk.timed
         if walk.better is not None and (better is None or walk.better.squares < better.squares):

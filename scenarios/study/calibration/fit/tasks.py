@@ -70,10 +70,12 @@ class ProfileTask:
     number: int
     first: float
     threshold: float
+    confounded: bool = False
 
     def run(self) -> dict[str, Any]:
         """Both of its sides."""
-        found = profile(self.problem, self.best, self.derivatives, self.number, self.first, self.threshold)
+        around = self.problem, self.best, self.derivatives, self.number
+        found = profile(*around, self.first, self.threshold, confounded=self.confounded)
         return {
             "sides": [attrs.asdict(side) for side in found.sides],
             "better": None if found.better is None else solution_result(found.better),

@@ -17,9 +17,11 @@ import pytest
 
 from tessbed.commands.group import COMMANDS, CommandGroup
 from tessbed.scenarios.study.calibration.estimate import to_document
+from tessbed.scenarios.study.calibration.parameter_space import PARAMETERS, parameter_value
+from tessbed.sim.spec.device_spec import DeviceSpec
 from tests.cli.conftest import HEAD
 from tests.kernels.ev74.cases import FOLDER
-from tests.scenarios.study.calibration.board_files.board import write_board
+from tests.scenarios.study.calibration.board_files.board import SETUP, write_board
 from tests.scenarios.study.calibration.board_files.test_bench_output import OUTPUT
 from tests.scenarios.study.calibration.test_calibrated_preset import FIT
 
@@ -50,8 +52,11 @@ LINES: dict[str, tuple[tuple[str, ...], int]] = {
     "compare": (("{file}", "{file}"), 0),
     "sweep": (("{file}", "--vary", "device.workers=1,2", "--executor", "here"), 0),
     "search": (("{file}", "--over", "device.workers=1,2", "--sampler", "grid"), 0),
+    "calibrate plan": (("--budget", "3", "-o", "plan", "--match", "dma.one-", "--points", "1"), 0),
     "calibrate bench": (("bench.txt",), 0),
     "calibrate check": (("board",), 0),
+    "calibrate fit": (("known", "--executor", "here", "--starts", "1"), 0),
+    "calibrate validate": (("board", "--fit", "fit.json"), 1),
     "calibrate apply": (("fit.json", "-o", "preset.toml", "--date", "2026-12-01"), 0),
     "bench": (("--match", "bf16 2 KiB", "--rounds", "1"), 0),
     "doctor": ((), 0),
@@ -95,6 +100,12 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
     (folder / "bench.txt").write_text(OUTPUT)
     (folder / "fit.json").write_text(json.dumps(to_document(FIT)))
     write_board(folder / "board")
+    known = (
+        f'"{one.path}" = [{guess}, {guess}]'
+        for one in PARAMETERS[:-1]
+        for guess in [parameter_value(DeviceSpec(), one.path)]
+    )
+    write_board(folder / "known", setup="\n".join((SETUP, "[ranges]", *known, "")))
     root = str(Path(__file__).parents[2])
     environment = os.environ | {"PYTHONPATH": root}
     line, pipe = [sys.executable, "-m", "tests.cli.forked"], subprocess.PIPE

@@ -101,7 +101,7 @@ class FitProblem:
                 timed += there.timed
                 sides.append(self.residuals(values, there))
             made.append((sides[1] - sides[0]) / (high - low))
-        return np.stack(made, axis=1), timed
+        return np.stack(made, axis=1) if made else np.zeros((len(self.weights), 0)), timed
 
     def _around(self, number: int, point: Floats) -> tuple[float, float]:
         """Two places of a coordinate, a step below and above, both inside its range."""

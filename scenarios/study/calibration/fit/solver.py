@@ -74,6 +74,8 @@ def solve(
     """The least squares around a start; coordinates that are `held` stay. Raises ScenarioError without scipy."""
     optimize = scipy_module("optimize")
     free = [number for number in range(len(start)) if number not in held]
+    if not free:
+        return Solution(start, problem.squares(problem.values(start)), 0)
     search = _Search(problem, start, free, advance)
     low, high = problem.lowest[free], problem.highest[free]
     margin = INSIDE * np.maximum(1.0, np.abs(high - low))

@@ -72,6 +72,8 @@ class Neighbourhood:
     @classmethod
     def of(cls, derivatives: Floats) -> "Neighbourhood":
         """From the derivatives of weighted residuals. What the data do not determine has a huge variance."""
+        if not derivatives.shape[1]:
+            return cls(derivatives, np.zeros((0, 0)), 0)
         _, sizes, directions = np.linalg.svd(derivatives, full_matrices=False)
         kept = np.maximum(sizes, FAINT)
         missing = np.eye(derivatives.shape[1]) - directions.T @ directions

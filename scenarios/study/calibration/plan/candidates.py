@@ -55,13 +55,20 @@ class Candidate:
     values: dict[str, Any]
 
 
-def candidates(preset: str, folder: Path, grids: tuple[int, ...] = GRIDS) -> list[Candidate]:
-    """All of them, on the device of a preset. `folder` is what the name of a preset file is relative to."""
-    return [*_catalogue(preset, folder, grids), *_probes(preset, folder, grids)]
+def candidates(preset: str, folder: Path, grids: tuple[int, ...] = GRIDS, match: str = "") -> list[Candidate]:
+    """Those with `match` in their names, on the device of a preset; a preset file's name is relative to `folder`."""
+    named = (*_catalogue_jobs(), *_probe_jobs())
+    wanted = ((title, job, grid) for title, job in named for grid in grids if match in experiment_name(title, grid))
+    return [_candidate(title, job, grid, preset, folder, max(grids)) for title, job, grid in wanted]
 
 
-def _catalogue(preset: str, folder: Path, grids: tuple[int, ...]) -> Iterator[Candidate]:
-    """The different shapes of the catalogue, each once on every grid."""
+def experiment_name(title: str, grid: int) -> str:
+    """The name of the experiment that runs a job on so many workers: part of a file's."""
+    return f"{_slug(title)}.w{grid}"
+
+
+def _catalogue_jobs() -> Iterator[tuple[str, dict[str, Any]]]:
+    """The different shapes of the catalogue, each once, by a title."""
     known: set[str] = set()
     for name in catalogue():
         scenario = attrs.evolve(load(name), load=None)
@@ -72,19 +79,16 @@ def _catalogue(preset: str, folder: Path, grids: tuple[int, ...]) -> Iterator[Ca
             own = {key: value for key, value in values.items() if key not in NOT_SHAPE}
             if str(own) not in known:
                 known.add(str(own))
-                for grid in grids:
-                    yield _candidate(f"{name}.{job.name}", own | {"input": GOLDEN}, grid, preset, folder, max(grids))
+                yield f"{name}.{job.name}", own | {"input": GOLDEN}
 
 
-def _probes(preset: str, folder: Path, grids: tuple[int, ...]) -> Iterator[Candidate]:
+def _probe_jobs() -> Iterator[tuple[str, dict[str, Any]]]:
     for name, arguments in PROBES.items():
-        job = {"kernel": f"{PROBE_FILE.name}:dma_probe", "args": dict(arguments)}
-        for grid in grids:
-            yield _candidate(f"dma.{name}", job, grid, preset, folder, max(grids))
+        yield f"dma.{name}", {"kernel": f"{PROBE_FILE.name}:dma_probe", "args": dict(arguments)}
 
 
 def _candidate(title: str, job: dict[str, Any], grid: int, preset: str, folder: Path, most: int) -> Candidate:
-    name = f"{_slug(title)}.w{grid}"
+    name = experiment_name(title, grid)
     kernel = "kernel" in job
     values = {
         "name": name,

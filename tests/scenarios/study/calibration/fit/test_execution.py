@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import attrs
 import pytest
 
 from tessbed.scenarios.study.calibration.estimate import Estimate, of_document, to_document
 from tessbed.scenarios.study.calibration.fit.execution import fit_table
 from tessbed.scenarios.study.calibration.fit.fit_report import fit_lines
 from tessbed.scenarios.study.calibration.fit.fit_state import FitState
+from tessbed.scenarios.study.calibration.parameter_space import PARAMETERS
 from tests.scenarios.study.calibration.conftest import SMALL, Twin, local_runner
 
 DETERMINED = {
@@ -119,3 +121,10 @@ def test_the_report_says_every_verdict(twin: Twin) -> None:
     assert "determined together:" in text
     assert f"the fit is off by {100 * twin.calibration.misfit:.2f} %" in text
     assert "does not explain" not in text
+
+
+def test_a_fit_with_nothing_to_determine_ends(twin: Twin) -> None:
+    """Where the setup knows everything, all is known, and the result says so."""
+    ranges = {one.path: (one.low, one.low) for one in PARAMETERS}
+    known = attrs.evolve(twin.given, setup=attrs.evolve(twin.setup, ranges=ranges))
+    assert {one.verdict for one in fit_table(known, local_runner()).estimates} == {"known"}

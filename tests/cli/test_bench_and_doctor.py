@@ -55,7 +55,9 @@ def test_bench_measures_the_cases_asked_for() -> None:
     arguments = ["--match", "bf16 2 KiB", "--rounds", "1", "--json"]
     document = json.loads(CliRunner().invoke(bench.command, arguments, standalone_mode=False).output)
     names = [entry["name"] for entry in document["measurements"]]
-    assert names == [f"{op} bf16 2 KiB, 8x8x16" for op in ("tess", "detess", "detesscast", "casttess")]
+    operations = ("tess", "detess", "detesscast", "casttess")
+    assert [name for name in names if name.endswith("8x8x16")] == [f"{op} bf16 2 KiB, 8x8x16" for op in operations]
+    assert all("bf16 2 KiB" in name for name in names)
     assert all(entry["call_ns"] > 0 for entry in document["measurements"])
 
 

@@ -47,6 +47,7 @@ INSIDE = {
     "ForeignYield", "EndlessKernel",  # of a kernel, whose job they end
     "FormatFault", "NestingError",
     "KernelCheckError", "UnexpectedOutcome",  # of Python and of pytest
+    "IdleFaultError",  # of a load, which reports it
 }  # fmt: skip
 """Caught where they are raised, or raised elsewhere than at the command line: they never end a command."""
 

@@ -35,7 +35,7 @@ ERRORS = [  # what to replace in SMALL, by what, and the one line that it gives
         'name = "small"',
         'nmae = "small"',
         "f:1:1: nmae: unknown key, wanted name, about, seed, device, firmware, jobs, "
-        "host, servers, devices, streams or load; did you mean name?",
+        "host, servers, devices, streams, faults or load; did you mean name?",
     ),
     (
         'name = "small"',
@@ -146,7 +146,7 @@ ERRORS = [  # what to replace in SMALL, by what, and the one line that it gives
     (
         'input = { pattern = "golden" }\n',
         "",
-        "f:2:3: jobs[0].input: missing, wanted a table with pattern, file or job",
+        "f:2:3: jobs[0].input: missing, wanted a table with pattern, file, job or port",
     ),
     (
         'input = { pattern = "golden" }',
@@ -162,7 +162,7 @@ ERRORS = [  # what to replace in SMALL, by what, and the one line that it gives
     (
         'input = { pattern = "golden" }',
         'input = "golden"',
-        'f:9:9: jobs[0].input: got the text "golden", wanted a table with pattern, file or job',
+        'f:9:9: jobs[0].input: got the text "golden", wanted a table with pattern, file, job or port',
     ),
     (
         'name = "unpack"',

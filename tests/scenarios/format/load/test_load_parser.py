@@ -217,7 +217,7 @@ MISTAKES = {
     "a deadline below the service time": (
         "deadline_ticks = 400_000",
         "deadline_ticks = 4_000",
-        "f:34:18: streams[0].deadline_ticks: got 4000, wanted at least 225147: so long takes a frame that never waits",
+        "f:34:18: streams[0].deadline_ticks: got 4000, wanted at least 226257: so long takes a frame that never waits",
     ),
     "a rule for a full queue without a queue": (
         "queue = 2\n",

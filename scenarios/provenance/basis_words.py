@@ -33,8 +33,9 @@ def basis_words(document: Mapping[str, Any]) -> str:
 
 
 def basis_lines(document: Mapping[str, Any]) -> list[str]:
-    """The same as lines of a text whose head says "model ticks"; none where nothing is calibrated."""
-    return [f"ticks: {document[KEY]['words']}", *_extrapolation(document[KEY])] if document[KEY]["calibrated"] else []
+    """The same as lines of a text whose head says "model ticks"; none where the document names no calibration."""
+    found = document.get(KEY)
+    return [f"ticks: {found['words']}", *_extrapolation(found)] if found and found["calibrated"] else []
 
 
 def ticks_lines(clock_mhz: int, document: Mapping[str, Any], of: str = "") -> list[str]:

@@ -7,7 +7,7 @@ confounded with it. Along such ways, which are long, what the data determine sta
 """
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import combinations, product
 
 import attrs
 import numpy as np
@@ -16,6 +16,7 @@ from tessbed.scenarios.study.calibration.fit.problem import FitProblem
 from tessbed.scenarios.study.calibration.fit.profile import ParameterProfile, Side
 from tessbed.scenarios.study.calibration.fit.solver import Solution
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats
+from tessbed.scenarios.study.calibration.prediction.row_model import PART_TICKS
 
 SIGNIFICANT = 3.0
 """A move of so many standard deviations, all else known, is one that the data would object to."""
@@ -30,7 +31,7 @@ PART = 0.02
 class Confounding:
     """Parameters by their numbers that are only determined together.
 
-    `kind` is a sum, difference, product, ratio, or joint; `signs` has +1 for a term or factor, -1 for one that is
+    `kind` is a sum, difference, product or ratio; `signs` has +1 for a term or factor, -1 for one that is
     subtracted or divides. The first member, which the data know best by itself, carries what the others leave to it
     when they stay at their guesses.
     """
@@ -42,8 +43,6 @@ class Confounding:
     def text(self, problem: FitProblem) -> str:
         """The combination in words."""
         names = [_name(problem, number) for number in self.members]
-        if self.kind == "joint":
-            return ", ".join(names)
         marks = {"sum": "+-", "difference": "+-", "product": "*/", "ratio": "*/"}[self.kind]
         text = names[0]
         for name, sign in zip(names[1:], self.signs[1:], strict=True):
@@ -51,11 +50,9 @@ class Confounding:
         return text
 
     def value(self, problem: FitProblem, point: Floats) -> float:
-        """The combination at a point; of members that are only joint that of the first."""
+        """The combination at a point."""
         terms = [_term(problem, number, float(point[number])) for number in self.members]
         signs = [sign * self.signs[0] for sign in self.signs]
-        if self.kind == "joint":
-            return terms[0]
         if self.kind in ("sum", "difference"):
             return sum(sign * term for sign, term in zip(signs, terms, strict=True))
         return float(np.prod([term**sign for sign, term in zip(signs, terms, strict=True)]))
@@ -67,14 +64,14 @@ def confoundings(
     """The groups of confounded parameters; `alone` are standard deviations with everything else known."""
     ways = [way for one in profiles for side in one.sides if (way := _way(best, one, side, alone))]
     groups: list[set[int]] = []
-    for way in ways:
-        members = _related(problem, best, ways, way)
-        if not members:
-            continue
+    related = (_related(problem, best, ways, way) for way in ways)
+    for members in sorted((one for one in related if one), key=lambda one: (len(one), sorted(one))):
         touching = [group for group in groups if group & members]
-        groups = [group for group in groups if group not in touching] + [members.union(*touching)]
-    found = (_confounding(problem, best, ways, group, alone) for group in groups)
-    return tuple(sorted(found, key=lambda one: one.members))
+        together = members.union(*touching)
+        if not touching or _relation(problem, best, ways, together, alone) is not None:
+            groups = [group for group in groups if group not in touching] + [together]
+    found = (_relation(problem, best, ways, group, alone) for group in groups)
+    return tuple(sorted((one for one in found if one is not None), key=lambda one: one.members))
 
 
 @attrs.frozen(eq=False)
@@ -99,27 +96,30 @@ def _way(best: Solution, one: ParameterProfile, side: Side, alone: Floats) -> _W
 def _related(problem: FitProblem, best: Solution, ways: Sequence[_Way], way: _Way) -> set[int]:
     """The one that was pushed, with as few of those that moved as have a relation; nobody where none has.
 
-    One way alone would fit some relation by chance: there must be as many as members.
+    One way alone would fit some relation by chance: there must be as many as members. Parts of a job need no more than
+    one, since they are only ever added.
     """
+    pushed, *others = way.members
     for size in range(2, len(way.members) + 1):
-        members = way.members[:size]
-        points = [other.point for other in ways if set(members) <= set(other.members)]
-        if len(points) >= size and _relations(problem, best, points, members)[0][2] < CONSTANT:
-            return set(members)
+        for some in combinations(others, size - 1):
+            members = (pushed, *some)
+            points = [other.point for other in ways if set(members) <= set(other.members)]
+            enough = len(points) >= size or all(_is_part(problem, number) for number in members)
+            if enough and _relations(problem, best, points, members)[0][2] < CONSTANT:
+                return set(members)
     return set()
 
 
-def _confounding(
+def _relation(
     problem: FitProblem, best: Solution, ways: Sequence[_Way], group: set[int], alone: Floats
-) -> Confounding:
-    """The group in order, with its relation along all ways on which its members were pushed."""
+) -> Confounding | None:
+    """The group in order, with its relation along all ways on which its members were pushed; None where none holds."""
     ordered = sorted(group, key=lambda number: _rank(problem, alone, number))
-    points = [way.point for way in ways if way.members[0] in group]
-    if len(ordered) <= MOST_MEMBERS:
-        kind, signs, spread = _relations(problem, best, points, ordered)[0]
-        if spread < CONSTANT:
-            return Confounding(tuple(ordered), kind, signs)
-    return Confounding(tuple(ordered), "joint", (1,) * len(ordered))
+    points = [way.point for way in ways if way.members[0] in group and group <= set(way.members)]
+    if len(ordered) > MOST_MEMBERS or not points:
+        return None
+    kind, signs, spread = _relations(problem, best, points, ordered)[0]
+    return Confounding(tuple(ordered), kind, signs) if spread < CONSTANT else None
 
 
 def _rank(problem: FitProblem, alone: Floats, number: int) -> tuple[bool, float, int]:
@@ -133,6 +133,8 @@ def _relations(
     """Every relation of the members with how far it is from constant, the most constant first; at least one."""
     found = [("joint", (1,) * len(members), np.inf)]
     for logs in (False, True):
+        if not all(_fits(problem, number, logs=logs) for number in members):
+            continue
         here = _terms(problem, best.point, members, logs=logs)
         moves = np.array([_terms(problem, point, members, logs=logs) - here for point in points])
         size = float(np.abs(moves).sum(axis=1).max())
@@ -145,6 +147,15 @@ def _relations(
             names = ("product", "ratio") if logs else ("sum", "difference")
             found.append((names[-1 in rest], signs, spread))
     return sorted(found, key=lambda relation: relation[2])
+
+
+def _fits(problem: FitProblem, number: int, *, logs: bool) -> bool:
+    """Whether a parameter can be in a product, or in a sum: ticks alone are added, parts of a job only that."""
+    return not _is_part(problem, number) if logs else problem.parameters[number].scale == "ticks"
+
+
+def _is_part(problem: FitProblem, number: int) -> bool:
+    return problem.parameters[number].path in PART_TICKS.values()
 
 
 def _terms(problem: FitProblem, point: Floats, members: Sequence[int], *, logs: bool) -> Floats:

@@ -4,8 +4,11 @@
    share makes up for them, in a long narrow valley. The best is where all else begins.
 2. Choices: each combination of discrete choices, then each count of credits, fitted from there. The guess is kept
    unless the data exclude it.
-3. Profiles of all parameters, for verdicts. From a better fit that one meets they are made again, once.
-4. What the data do not determine goes back to its guess. The rest is fitted again, made whole, and profiled where it
+3. Hops: the parameters are moved a little, as far as the data let them, and fitted again. Prices have kinks, so that S
+   has many shallow minima. A hop may find a lower one, and all of them say how rough S is: by how much a fit misses its
+   least value. An interval allows for that, since the points of a profile are such fits.
+4. Profiles of all parameters, for verdicts. From a better fit that one meets they are made again, once.
+5. What the data do not determine goes back to its guess. The rest is fitted again, made whole, and profiled where it
    carries a combination.
 """
 
@@ -51,6 +54,10 @@ BETTER = 0.3
 """Of the variance: a profile that meets a fit better by more begins the profiles anew."""
 WIDEST = 0.25
 """The first step of a profile is no longer, on the parameter's scale."""
+HOPS, HOP_LAPS = 8, 3
+FARTHEST = 0.3
+ROUGHEST = 4.0
+"""Of the variance: a rougher S than this is not the model's, but a solver's that ended far away."""
 CONFOUNDED = 8.0
 """What others leave open of a parameter, by so many times what it is known by itself, is worth a thorough look."""
 Say = Callable[[str], None]
@@ -84,6 +91,7 @@ class _Fit:
     best: Solution
     nearby: Neighbourhood
     scatter: Scatter
+    roughness: float = 0.0
 
     @classmethod
     def of(cls, problem: FitProblem, best: Solution) -> "_Fit":
@@ -102,9 +110,16 @@ class _Fit:
         """The standard deviation of each parameter with everything else known."""
         return self.nearby.alone * self.deviation
 
+    def hop(self, draw: Floats) -> Floats:
+        """A point near the best one, drawn as the data leave it open, but no direction with more than FARTHEST."""
+        sizes, directions = np.linalg.eigh(self.nearby.covariance)
+        deviations = np.minimum(np.sqrt(np.maximum(sizes, 0.0)) * self.deviation, FARTHEST)
+        moved = directions @ (deviations * draw)
+        return np.clip(self.best.point + moved, self.problem.lowest, self.problem.highest)
+
     def profile_task(self, name: str, number: int) -> ProfileTask:
         reach = float(self.nearby.together[number]) * self.deviation * self.scatter.reach
-        first, threshold = min(reach, WIDEST), self.scatter.threshold()
+        first, threshold = min(reach, WIDEST), self.scatter.threshold() + self.roughness
         confounded = bool(self.nearby.together[number] > CONFOUNDED * self.nearby.alone[number])
         own = self.problem, self.best, self.nearby.derivatives, number
         return ProfileTask(name, *own, first, threshold, confounded)
@@ -119,7 +134,7 @@ def fit_table(given: FitInput, runner: TaskRunner, say: Say = lambda text: None)
     say(f"{rows.observations:,} rows, {len(problem.parameters)} parameters; the guesses are off by {100 * off:.1f} %")
     start = _starts(given, problem, runner)
     tried = _Choices(given.setup, assembly, runner)
-    found = tried.best(_Fit.of(problem, start))
+    found = _hopped(given, tried.best(_Fit.of(problem, start)), runner)
     found, verdicts, groups = _judged(found, runner)
     return _result(given, assembly, runner, tried, found, verdicts, groups)
 
@@ -134,6 +149,26 @@ def _starts(given: FitInput, problem: FitProblem, runner: TaskRunner) -> Solutio
     tasks = [SolveTask(f"start {number}", problem, point, shares) for number, point in enumerate(points, 1)]
     best = min(map(solution_of, runner.run(tasks).values()), key=lambda solution: solution.squares)
     return solution_of(runner.run([SolveTask("released", problem, best.point)])["released"]) if shares else best
+
+
+def _hopped(given: FitInput, found: _Fit, runner: TaskRunner) -> _Fit:
+    """The lowest minimum that hops find, and how rough S is around it."""
+    random = np.random.default_rng((given.seed, 1))
+    squares: list[float] = []
+    for lap in range(1, HOP_LAPS + 1):
+        points = [found.hop(random.standard_normal(len(found.best.point))) for _ in range(HOPS)]
+        slight = SLIGHT * found.scatter.variance
+        tasks = [
+            RefitTask(f"hop {lap}.{number}", found.problem, Solution(point, 0.0, 0), found.nearby.derivatives, slight)
+            for number, point in enumerate(points, 1)
+        ]
+        ended = [solution_of(result) for result in runner.run(tasks).values()]
+        squares += [solution.squares for solution in ended]
+        best = min(ended, key=lambda solution: solution.squares)
+        if best.squares < found.best.squares:
+            found = _Fit.of(found.problem, best)
+    excess = np.array(squares) - found.best.squares
+    return attrs.evolve(found, roughness=min(float(np.median(excess)), ROUGHEST * found.scatter.variance))
 
 
 @attrs.define(eq=False)
@@ -214,7 +249,8 @@ def _judged(found: _Fit, runner: TaskRunner) -> tuple[_Fit, dict[int, ParameterV
         if lap == "again" or found.best.squares - better.squares < BETTER * found.scatter.variance:
             break
         task = SolveTask("better", found.problem, better.point)
-        found = _Fit.of(found.problem, solution_of(runner.run([task])["better"]))
+        rough = found.roughness
+        found = attrs.evolve(_Fit.of(found.problem, solution_of(runner.run([task])["better"])), roughness=rough)
     groups = confoundings(found.problem, found.best, profiles, found.alone)
     verdicts = {one.number: verdict_of(found.problem, found.best, one, groups, found.alone) for one in profiles}
     return found, verdicts, groups
@@ -233,7 +269,10 @@ def _result(
     problem = found.problem
     guesses = problem.values(problem.guess)
     kept = [n for n, verdict in verdicts.items() if verdict.keeps_guess(n, guesses[problem.parameters[n].path])]
-    final = _with_guesses(found, kept, runner)
+    final = _with_guesses("determined", found, kept, runner)
+    if final.best.squares - found.best.squares > found.scatter.threshold() + found.roughness:  # a guess is in the way
+        kept = [n for n in kept if verdicts[n].word in ("untouched", "combination")]
+        final = _with_guesses("bounded", found, kept, runner)
     whole = polish(final.problem, final.best.point, final.nearby, final.deviation)
     carried = {}
     for group in groups:
@@ -270,15 +309,15 @@ def _result(
     return relative_to_clock(calibration) if assembly.relative else calibration
 
 
-def _with_guesses(found: _Fit, kept: Sequence[int], runner: TaskRunner) -> _Fit:
+def _with_guesses(name: str, found: _Fit, kept: Sequence[int], runner: TaskRunner) -> _Fit:
     """The fit of the other parameters with these at their guesses."""
     problem = found.problem
     own = problem.values(problem.guess)
     base = {**problem.base, **{problem.parameters[n].path: own[problem.parameters[n].path] for n in kept}}
     free = [n for n in range(len(problem.parameters)) if n not in kept]
     final = attrs.evolve(problem, base=base, parameters=tuple(problem.parameters[n] for n in free))
-    [result] = runner.run([SolveTask("determined", final, found.best.point[free])]).values()
-    return _Fit.of(final, solution_of(result))
+    [result] = runner.run([SolveTask(name, final, found.best.point[free])]).values()
+    return attrs.evolve(_Fit.of(final, solution_of(result)), roughness=found.roughness)
 
 
 def _guess(given: FitInput, path: str) -> Value:

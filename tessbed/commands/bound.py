@@ -31,8 +31,8 @@ def command(
     from tessbed.scenarios.study.measurement import measure_scenario, studied
 
     scenario = studied(load(file, settings, seed))
-    with measured(scenario, engine, quiet=quiet, trace=True) as meter:
-        reported = lower_bounds.document(measure_scenario(scenario, engine, meter=meter))
+    with measured(scenario, engine, quiet=quiet) as meter:
+        reported = lower_bounds.document(measure_scenario(scenario, engine, trace=False, meter=meter))
     print_provenance(reported, engine, quiet=quiet)
     if plot is not None:
         from tessbed.scenarios.study.plots.figure import DeviceCaption, save

@@ -162,7 +162,7 @@ class Scenario:
         """Certified lower bounds of each EV74 job: rows of job, resource, which, bound_ticks, device_ticks."""
         from tessbed.scenarios.study import lower_bounds
 
-        reported = lower_bounds.document(self._measured(engine))
+        reported = lower_bounds.document(self._measured(engine, trace=False))
         return study_report("bound", reported, lower_bounds.lines(reported))
 
     def advise(self, *, max_workers: int = 16, within: float = 5.0, engine: str = "exact") -> StudyReport:
@@ -289,8 +289,8 @@ class Scenario:
     def _seeded(self) -> tuple[str, ...]:
         return (*self._settings, *(() if self._seed is None else (f"seed={self._seed}",)))
 
-    def _measured(self, engine: str) -> Any:
-        return measure_scenario(self._admitted, checked_name("engine", engine, ENGINES))
+    def _measured(self, engine: str, *, trace: bool = True) -> Any:
+        return measure_scenario(self._admitted, checked_name("engine", engine, ENGINES), trace=trace)
 
 
 def _path(name: str, value: object) -> str:

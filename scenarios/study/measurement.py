@@ -22,7 +22,7 @@ from tessbed.sim.stats import JobStats
 
 @attrs.frozen
 class MeasuredJob:
-    """One job as a device saw it: what its packet asks for, the grid, and the statistics, with every transfer if traced."""
+    """One job as a device saw it: what its packet asks for, the grid, statistics, and every transfer if traced."""
 
     job: AnyJob
     spec: DeviceSpec

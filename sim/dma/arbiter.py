@@ -45,7 +45,6 @@ only what the horizon allows.
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
@@ -81,12 +80,10 @@ class Arbiter:
     _others: list[Pool] = attrs.field(init=False)
     _due: list[int] = attrs.field(factory=list, init=False)
     _on_arbitration: Calls = attrs.field(init=False)
-    _horizon: Callable[[], int] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._first, *self._others = self.pools
         self._on_arbitration = (self._tick_ends,)
-        self._horizon = partial(event_queue.earliest_cause, self.env, self._causes_at, FOREVER)
 
     def at_end_of(self, tick: int) -> None:
         """Arbitrate at the end of `tick`, or before."""
@@ -139,6 +136,10 @@ class Arbiter:
             if ready_at < others_at:
                 others_at = ready_at
         return best, others_at
+
+    def _horizon(self) -> int:
+        """The first tick at which something in the queue can cause a request, or decide an order of effects."""
+        return event_queue.earliest_cause(self.env, self._causes_at, FOREVER)
 
     def _causes_at(self, tick: int, event: Any) -> int:
         """When what is in the queue at `tick` can cause a request, or decide an order of effects."""

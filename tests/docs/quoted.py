@@ -33,6 +33,9 @@ BLOCK = re.compile(r"^```(python|console|text|toml)\n(.*?)^```$", re.MULTILINE |
 
 SECONDS = re.compile(r"(?<=passed in |failed in )\d+\.\d\ds\b(?: \(.*\))?")
 
+# A reader's shell has no say in what is quoted: pytest alone prints more where CI is set.
+INHERITED = ("PATH", "HOME", "TMPDIR")
+
 # Commands that set something up first: here they are equivalent to what remains when all is set up.
 EQUIVALENT = {"make demo": "tessbed run yolov8n-heads-bf16"}
 
@@ -82,7 +85,7 @@ def _answered(command: str) -> str:
     """The command behind its prompt, and what it prints, on both streams."""
     python = shlex.quote(sys.executable)
     functions = "".join(f'{name}() {{ {python} -m {name} "$@"; }}; ' for name in ("tessbed", "pytest"))
-    outer = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    outer = {name: value for name, value in os.environ.items() if name in INHERITED}
     environment = outer | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
     done = subprocess.run(
         ["/bin/sh", "-c", functions + EQUIVALENT.get(command, command)], env=environment, stdin=subprocess.DEVNULL,

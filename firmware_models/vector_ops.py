@@ -126,7 +126,7 @@ class PackStep(Protocol):
         ...
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)  # not frozen: one is made for each band, and that takes twice as long
 class Packer:
     """One action that performs `steps` in order on a worker's scratch."""
 

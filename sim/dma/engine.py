@@ -207,12 +207,13 @@ class Dma:
     def _find_places(self, inflight: InFlightTransfer, plain: bool) -> None:
         """Find the place of each descriptor, or its copy, up to the first that faults."""
         stream, memory = inflight.stream, self.memory
+        inflight.places = places = []
         try:
             for descriptor in inflight.descriptors:
                 place: Any = locate(memory, descriptor, stream.wait_state.scratch, stream.write)
                 if plain and (mapping := memory.latest(stream.write)):
                     place = connect(mapping, descriptor, stream.wait_state, stream.write)
-                inflight.places.append(place)
+                places.append(place)
         except MemoryFault as fault:
             inflight.fault = DeviceFault(fault.code, fault.address)
 

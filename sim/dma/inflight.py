@@ -5,6 +5,7 @@ sampled at t1 and delivered at t2, a <= t1 <= t2 <= C, by the policy `data_movem
 nothing can move, so the `seeded` policy picks a itself or ticks of [G, C].
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import attrs
@@ -39,7 +40,7 @@ class InFlightTransfer:
     arrival: int
     cost: TransferCost
     descriptors: tuple[Descriptor, ...]
-    places: list[Any] = attrs.field(factory=list, init=False)
+    places: Sequence[Any] = attrs.field(default=(), init=False)
     fault: DeviceFault | None = attrs.field(default=None, init=False)
     movement: Movement | None = attrs.field(default=None, init=False)
     grant: int = attrs.field(default=-1, init=False)

@@ -1,0 +1,1 @@
+"""What an operation is before any backend: its requests and its parameters."""

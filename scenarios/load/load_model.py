@@ -4,7 +4,7 @@ Times are in ticks of the device's clock. Nothing here knows a tensor: a job of 
 takes is for `scenarios/study/load` to ask.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -63,8 +63,7 @@ class Stage:
     """A job's place in a load. `index` is that of its entry in the file; `server` and `ticks` are an external job's.
 
     It reads the output of the job `reads`, or, as a kernel of one's own or an external job, those of `handed`; `ports`
-    are an external job's, as the file says them. `place` is that of its
-    timeout, for messages.
+    are an external job's, as the file says them. `places` has the places of some of its keys, for messages.
     """
 
     index: int
@@ -77,7 +76,7 @@ class Stage:
     priority: int | None = None
     server: str | None = None
     ticks: Distribution | None = None
-    place: Any = attrs.field(default=None, eq=False, repr=False)
+    places: Mapping[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -215,3 +215,39 @@ def test_a_scenario_with_a_load_runs_as_any_other(tessbed) -> None:
     said = tessbed("run", "sound.toml")
     assert said.code == 0
     assert said.out.splitlines()[-1] == "ok: 2 of 2 results correct, byte for byte"
+
+
+def test_validate_finds_what_a_load_would(tessbed, tmp_path) -> None:
+    """A deadline below the service time is known once the job is timed; without streams nothing is compiled."""
+    assert tessbed("validate", "sound.toml").code == 0
+    (tmp_path / "late.toml").write_text(SOUND.replace("deadline_ticks = 400_000", "deadline_ticks = 4"))
+    said = tessbed("validate", "late.toml", "sound.toml")
+    assert said.code == 2
+    assert said.out == "sound.toml: ok, 2 jobs\n"
+    assert said.err.startswith("late.toml:34:18: streams[0].deadline_ticks: got 4, wanted at least 2")
+    assert said.err == tessbed("load", "late.toml").err
+
+
+def test_validate_does_not_import_the_kernels_of_a_load(tessbed, tmp_path) -> None:
+    """It says that the load was left alone."""
+    (tmp_path / "kernel.py").write_text("raise SystemExit(9)\n")
+    stream = '[[streams]]\nname = "camera"\nfps = 30\n'
+    (tmp_path / "kernel.toml").write_text(f'name = "k"\n[[jobs]]\nname = "j"\nkernel = "kernel.py:f"\n{stream}')
+    said = tessbed("validate", "kernel.toml")
+    assert (said.code, said.out) == (0, "kernel.toml: ok, 1 job\n")
+    note = "note: kernel.toml: streams with kernels of one's own, which `tessbed load` imports and checks\n"
+    assert said.err == note
+
+
+PIPELINES = [f"yolov8n-{kind}-{dtype}" for kind in ("pipeline", "four-cameras") for dtype in ("int8", "bf16")]
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_the_ports_of_the_catalogues_network_are_compared(tessbed, name) -> None:
+    """Another tile of the image or of a head no longer fits the network."""
+    image = ("--set", "jobs.0.tiled.tile=[1, 16, 16, 3]")
+    head = ("--set", "jobs.3.cblocked.tile=[1, 4, 64]")
+    for change, message in ((image, "jobs[7].reads[0].job: "), (head, "jobs[3].input.port: ")):
+        said = tessbed("validate", name, *change)
+        assert said.code == 2
+        assert message in said.err

@@ -34,6 +34,8 @@ from tessbed.sim.spec.device_spec import DeviceSpec, override
 
 SECTION_NAMES = ("host", "servers", "devices", "streams", "faults", "load")
 DEFAULT_FRAMES = 1000
+PLACED_KEYS = ("timeout_ticks", "faults", "expect.fault", "kernel")
+"""The keys of a job that only the compilation of a load can judge."""
 
 Values = dict[str, Any]
 
@@ -85,7 +87,7 @@ def _stage(reader: Reader, index: int, job: Values) -> Stage:
         priority=None if external else job.get("priority"),
         server=job.get("server") if external else None,
         ticks=_service(job["ticks"]) if external and "ticks" in job else None,
-        place=reader.source.place(("jobs", index, "timeout_ticks")),
+        places={key: reader.source.place(("jobs", index, *key.split("."))) for key in PLACED_KEYS},
     )
 
 

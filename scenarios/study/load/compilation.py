@@ -11,6 +11,8 @@ import attrs
 
 from tessbed.kernels.a65 import prepared as a65
 from tessbed.kernels.a65.cost.model import modelled_ticks
+from tessbed.kernels.errors import NotRepresentable
+from tessbed.runtime.errors import HeapExhausted
 from tessbed.scenarios.custom.preparation import prepared
 from tessbed.scenarios.exact_device import ExactDevice
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
@@ -72,10 +74,10 @@ def on_a65(job: AnyJob) -> bool:
 
 
 def compile_load(scenario: Scenario) -> LoadProgram:
-    """The program. Raises ScenarioError for what no load can be, HeapExhausted and NotRepresentable as a run does."""
+    """The program. Raises ScenarioError for what no load can be."""
     load = check_streams(scenario)
     scenario = prepared(scenario)
-    _check_jobs(scenario)
+    _check_jobs(scenario, load)
     stations = _stations(scenario, load)
     classes, kernels = ClassTable(), _kernels(scenario)
     streams = tuple(_stream(scenario, load, stream, stations, classes, kernels) for stream in load.streams)
@@ -105,22 +107,31 @@ def check_streams(scenario: Scenario) -> Load:
     return scenario.load
 
 
-def _check_jobs(scenario: Scenario) -> None:
-    """Raise ScenarioError for what a job of a load can not have."""
+def _check_jobs(scenario: Scenario, load: Load) -> None:
+    """Raise ScenarioError for what a job of a stream can not have, for all jobs at once."""
+    used = {name for stream in load.streams for name in stream.jobs}
+    problems = []
     for job in scenario.jobs:
-        text = None
-        if isinstance(job, KernelJob) and job.planned.level == "body":
-            text = "runs a kernel at level body, whose waits only the event engine performs: take it away for a load"
-        elif job.faults:
-            kind = job.faults[0].kind
-            text = (
-                f"has faults, which would strike every frame: take them away for a load, and say which frame, as in "
-                f'[[faults]] with stream, frame = 17, job = "{job.name}" and kind = "{kind}"'
-            )
-        elif job.expected_fault:
-            text = "expects a fault, which no frame of a load has by itself: take it away for a load"
-        if text:
-            raise ScenarioError([Problem(Location(scenario.name), f"job {job.name} {text}")])
+        if job.name in used and (found := _unfit_key(job)) is not None:
+            key, text = found
+            place = load.stage(job.name).places.get(key) or Location(scenario.name)
+            problems.append(Problem(place, f"jobs[{job.index}].{key}: {text}"))
+    if problems:
+        raise ScenarioError(problems)
+
+
+def _unfit_key(job: AnyJob) -> tuple[str, str] | None:
+    """The key of a job with which no load can run it, and why."""
+    if isinstance(job, KernelJob) and job.planned.level == "body":
+        text = "got a kernel at level body, wanted one of bands, or jobs in [[streams]] without it: when a body waits"
+        return "kernel", f"{text} is known to the event engine alone"
+    if job.faults:
+        strike = f'stream, frame = 17, job = "{job.name}" and kind = "{job.faults[0].kind}"'
+        return "faults", f"got faults, which would strike every frame, wanted [[faults]] of the load, with {strike}"
+    if job.expected_fault:
+        text = f"got {job.expected_fault}, wanted no such key: no frame of a load has a fault by itself"
+        return "expect.fault", text
+    return None
 
 
 def _stations(scenario: Scenario, load: Load) -> tuple[Station, ...]:
@@ -215,7 +226,7 @@ def _stage(
         ticks = a65_ticks(job)
         return StageProgram(stage.name, numbers[A65_SERVER], Distribution("constant", ticks), priority=priority)
     group = group_of(device_groups(scenario), stage, stream)
-    found = classes.of(job, group.spec)
+    found = _class_on(group, job, classes)
     _check_timeout(stage, job, found, group)
     return StageProgram(
         name=stage.name,
@@ -229,6 +240,15 @@ def _stage(
     )
 
 
+def _class_on(group: DeviceGroup, job: AnyJob, classes: ClassTable) -> JobClass:
+    """The class of the job there. Raises ScenarioError where devices of the group can not hold it."""
+    try:
+        return classes.of(job, group.spec)
+    except (HeapExhausted, NotRepresentable) as error:
+        text = f"devices {group.name}: got a device on which jobs[{job.index}] has no room, wanted a larger one"
+        raise ScenarioError([Problem(group.place or Location(group.name), f"{text}: {error}")]) from error
+
+
 def _check_timeout(stage: Stage, job: AnyJob, found: JobClass, group: DeviceGroup) -> None:
     """Raise ScenarioError for a timeout within which no run of the job ends, or of a job that others are beside."""
     needed = found.ticks + found.load_ticks
@@ -238,7 +258,7 @@ def _check_timeout(stage: Stage, job: AnyJob, found: JobClass, group: DeviceGrou
         raise ScenarioError([Problem(place, f"devices {group.name}: depth: {text} the jobs beside it is no load's")])
     if job.timeout_ticks is not None and job.timeout_ticks < needed:
         text = f"got {job.timeout_ticks}, wanted at least {needed}: so long takes the job with nothing wrong"
-        raise ScenarioError([Problem(stage.place, f"jobs[{stage.index}].timeout_ticks: {text}")])
+        raise ScenarioError([Problem(stage.places["timeout_ticks"], f"jobs[{stage.index}].timeout_ticks: {text}")])
 
 
 def _struck(scenario: Scenario, load: Load, streams: Sequence[StreamProgram]) -> tuple[StruckJob, ...]:

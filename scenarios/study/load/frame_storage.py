@@ -17,7 +17,7 @@ from tessbed.scenarios import backends
 from tessbed.scenarios.backends import BackendRun, Bytes
 from tessbed.scenarios.custom.buffers import fill_port, streams
 from tessbed.scenarios.judgement import fill_input, judge_kernel, judge_output
-from tessbed.scenarios.model import KernelJob, ScenarioJob
+from tessbed.scenarios.model import AnyJob, KernelJob, ScenarioJob
 from tessbed.scenarios.outcome import NO_OUTPUT
 
 
@@ -32,6 +32,11 @@ class Output:
     def bytes(self) -> Bytes:
         """The bytes, for the CPU to read."""
         return self.held if self.runtime is None else backends.cpu_bytes(self.held)
+
+
+def _limits(job: AnyJob) -> dict[str, Any]:
+    """What every submission of a job says beside its buffers."""
+    return {"workers": job.workers, "timeout_ticks": job.timeout_ticks, "name": job.name}
 
 
 @attrs.define
@@ -54,8 +59,7 @@ class FrameStorage:
             backends.output_buffer(runtime, job.plan, job.output_prefill, Policy(job.policy))
         )
         read = backends.cpu_bytes(source)[: plan.input.required_bytes].copy()
-        limits: dict[str, Any] = {"workers": job.workers, "timeout_ticks": job.timeout_ticks}
-        handed = runtime.submit(plan, [source], [target], queue=queue, **limits, name=job.name)
+        handed = runtime.submit(plan, [source], [target], queue=queue, **_limits(job))
         self.outputs[job.name] = Output(runtime, target)
         return handed, read
 
@@ -72,8 +76,7 @@ class FrameStorage:
                 fill_port(views[port.name].host, port, job.buffer(port.name), self.seed, stream)
         sources, targets = ([views[port.name] for port in ports] for ports in (plan.inputs, plan.outputs))
         read = [view.cpu.read().copy() for view in sources]
-        limits: dict[str, Any] = {"workers": job.workers, "timeout_ticks": job.timeout_ticks}
-        handed = runtime.submit(plan, sources, targets, queue=queue, **limits, name=job.name)
+        handed = runtime.submit(plan, sources, targets, queue=queue, **_limits(job))
         return handed, read, targets
 
     def judge_kernel(self, job: KernelJob, read: list[Bytes], targets: list[View], ended: Job) -> None:

@@ -7,8 +7,6 @@ its row's `error`; the others go on.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tessbed.kernels.errors import NotRepresentable
-from tessbed.runtime.errors import HeapExhausted
 from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.library import load
 from tessbed.scenarios.load.simulation import simulate_load
@@ -44,7 +42,7 @@ def sweep_load(
             scenario = load(file, [*settings, *settings_of(point)], seed)
             yield {**_said(point), **load_row(scenario), "error": None}
             bases.setdefault(tick_basis(scenario))
-        except (ScenarioError, HeapExhausted, NotRepresentable) as error:
+        except ScenarioError as error:
             yield {**_said(point), **dict.fromkeys(LOAD_COLUMNS), "error": str(error)}
 
 
@@ -53,7 +51,7 @@ def _said(point: Sequence[Setting]) -> LoadRow:
 
 
 def load_row(scenario: Scenario) -> LoadRow:
-    """The results of a load. Raises ScenarioError, HeapExhausted, NotRepresentable."""
+    """The results of a load. Raises ScenarioError."""
     reported = document(scenario, simulate_load(compile_load(scenario)), relief=False)
     streams = reported["streams"]
     counts = {name: sum(stream[name] for stream in streams) for name in COUNTED}

@@ -205,12 +205,18 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "a fault of every frame": (
         "timeout_ticks = 1_000_000",
         "",
-        "faults: job image has faults, which would strike every frame: take them away for a load, and say which frame, "
-        'as in [[faults]] with stream, frame = 17, job = "image" and kind = "lost"',
+        "f:13:10: jobs[0].faults: got faults, which would strike every frame, wanted [[faults]] of the load, with "
+        'stream, frame = 17, job = "image" and kind = "lost"',
+    ),
+    "a fault that every frame should have": (
+        "timeout_ticks = 1_000_000",
+        "",
+        "f:13:20: jobs[0].expect.fault: got lost, wanted no such key: no frame of a load has a fault by itself",
     ),
 }
 INSTEAD = {
     "a timeout below the service time": "timeout_ticks = 7",
+    "a fault that every frame should have": 'timeout_ticks = 1_000_000\nexpect = { fault = "lost" }',
     "a fault of every frame": 'timeout_ticks = 1_000_000\nfaults = [{ kind = "lost" }]',
 }
 

@@ -214,7 +214,7 @@ def _remarks(run: ScenarioRun) -> list[str]:
     lines += [f"engine simpy: {run.instead}"] if run.instead else []
     for entry in run.jobs:
         for outcome in entry.outcomes:
-            texts = [*complaints(outcome), *outcome.idle, *_costs(outcome)]
+            texts = [*complaints(outcome), *outcome.idle, *default_costs(outcome)]
             for text in texts:
                 first, *more = text.splitlines()
                 lines += [f"{entry.job.name} on {outcome.backend}: {first}", *(f"  {line}" for line in more)]
@@ -232,7 +232,7 @@ def ahead_lines(entries: Iterable[JobOutcome]) -> list[str]:
     return [f"over the whole band, of {jobs}: {', '.join(counted)}"]
 
 
-def _costs(outcome: Outcome) -> list[str]:
+def default_costs(outcome: Outcome) -> list[str]:
     """That ticks rest on a default cost, where a kernel of one's own gives none."""
     stats = outcome.run.result.stats if outcome.run and outcome.run.result and not outcome.trouble else None
     bands = stats.counts.get("default_cost_bands", 0) if stats else 0

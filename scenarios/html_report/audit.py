@@ -9,6 +9,7 @@ from tessbed.scenarios.html_report.span_table import LaneSpans
 from tessbed.scenarios.study.compute_counts import compute_parts
 from tessbed.scenarios.study.measurement import MeasuredJob
 from tessbed.scenarios.study.tick_attribution import attribute_core, attribute_ticks
+from tessbed.sim.stats import JobStats
 
 STEPS = ("issue", "compute", "wait gather", "wait slot", "wait order", "wait end")
 
@@ -65,6 +66,18 @@ def job_checks(
     )
     for what, traffic in (("read", stats.reads), ("written", stats.writes)):
         yield Check(name, f"bytes {what} = bytes due", traffic.moved_bytes, traffic.due_bytes)
+
+
+def worker_checks(
+    name: str, stats: JobStats, bands: list[LaneSpans], cores: int, window: tuple[int, int]
+) -> Iterator[Check]:
+    """What the device counted of the workers of each core, and the spans; for a job that has no account."""
+    for core in range(min(cores, len(stats.workers))):
+        mine = [worker for worker in stats.workers if worker.worker % cores == core]
+        ticks = sum(worker.finish_ticks - worker.start_ticks for worker in mine)
+        yield Check(
+            name, f"core {core}: spans of the timeline = ticks of its workers", _shown(bands, core, window), ticks
+        )
 
 
 def _shown(bands: list[LaneSpans], core: int, window: tuple[int, int]) -> int:

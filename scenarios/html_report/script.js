@@ -58,7 +58,8 @@ function lanePaths(lane, classes, low, high, pixel) {
   const drawn = new Map(), open = new Map();
   const put = function (kind, rect) {
     const wide = Math.max(rect[1] - rect[0], pixel);
-    drawn.set(kind, (drawn.get(kind) || "") + "M" + rect[0] + " " + rect[2] + "h" + wide + "v1h-" + wide);
+    const from = Math.max(low, Math.min(rect[0], high - wide));
+    drawn.set(kind, (drawn.get(kind) || "") + "M" + from + " " + rect[2] + "h" + wide + "v1h-" + wide);
   };
   lane.levels.forEach(function (level, depth) {
     open.clear();
@@ -168,9 +169,12 @@ function makeTimeline(section) {
     load();
     const number = pictures.indexOf(svg), lane = data.lanes[number], box = svg.getBoundingClientRect();
     const deepest = Math.floor(((event.clientY - box.top) / box.height) * lane.levels.length), tick = tickAt(event);
-    for (let depth = Math.min(Math.max(deepest, 0), lane.levels.length - 1); depth >= 0; depth--) {
-      const level = lane.levels[depth], i = firstAfter(level.end, tick);
-      if (i < level.begin.length && level.begin[i] <= tick) { reader = [number, i]; say(number, depth, i); return; }
+    const near = (2 * (high - low)) / box.width; /* a span thinner than a pixel can be pointed at, too */
+    for (const reach of [0, near]) {
+      for (let depth = Math.min(Math.max(deepest, 0), lane.levels.length - 1); depth >= 0; depth--) {
+        const level = lane.levels[depth], i = firstAfter(level.end, tick - reach);
+        if (i < level.begin.length && level.begin[i] <= tick + reach) { reader = [number, i]; say(number, depth, i); return; }
+      }
     }
     words.textContent = lane.name + ": nothing at tick " + figure(tick);
   });

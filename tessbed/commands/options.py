@@ -76,11 +76,16 @@ def optional_scenario_arguments(function: Decorated) -> Decorated:
     return _scenario(function, required=False)
 
 
-def _scenario(function: Decorated, *, required: bool) -> Decorated:
+def run_arguments(function: Decorated) -> Decorated:
+    """The same for a command that takes more than scenarios, and calls it RUN."""
+    return _scenario(function, required=True, metavar="RUN")
+
+
+def _scenario(function: Decorated, *, required: bool, metavar: str = "SCENARIO") -> Decorated:
     for decorate in (
         click.option("--seed", type=Number(0, MAX_SEED), metavar="N", help="Use this seed, not the file's."),
         settings_option("Override a key, for example device.workers=8 or jobs.*.backend=a65."),
-        click.argument("file", metavar="SCENARIO", required=required, type=SCENARIO),
+        click.argument("file", metavar=metavar, required=required, type=SCENARIO),
     ):
         function = decorate(function)
     return function

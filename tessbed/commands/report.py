@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tessbed.commands.options import new_command, quiet_option, scenario_arguments
+from tessbed.commands.options import new_command, quiet_option, run_arguments
 from tessbed.commands.streams import echo
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _writable(context: click.Context, parameter: click.Parameter, path: Path | N
 
 
 @new_command("report", HELP)
-@scenario_arguments
+@run_arguments
 @click.option(
     "-o",
     "--output",

@@ -1,6 +1,7 @@
 """Packet part: the bytes of a job's packet, coloured by section, and its fields with their meaning."""
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 from tessbed.kernels.custom import fields as custom_fields
@@ -12,6 +13,7 @@ from tessbed.kernels.ev74.disasm import spell
 from tessbed.scenarios.html_report.markup import Markup, concat, element, note, section, table
 
 ACROSS = 16
+MOST_ZEROS = 4
 
 
 def packet_part(raw: bytes, anchor: str) -> Markup:
@@ -61,5 +63,13 @@ def _words(raw: bytes, field: Any, *, custom: bool) -> str:
 
 
 def _lines(raw: bytes, cells: list[Markup]) -> Iterator[Markup]:
-    for start in range(0, len(raw), ACROSS):
-        yield element("div", element("b", f"{start:03x}"), concat(cells[start : start + ACROSS]))
+    """A line for sixteen bytes; more than MOST_ZEROS lines of zeros are one line that says so."""
+    starts = range(0, len(raw), ACROSS)
+    for zeros, group in groupby(starts, lambda start: not any(raw[start : start + ACROSS])):
+        block = list(group)
+        if zeros and len(block) > MOST_ZEROS:
+            last = min(block[-1] + ACROSS, len(raw)) - 1
+            yield element("div", element("b", f"{block[0]:03x}"), element("i", f"zeros up to {last:03x}"))
+            continue
+        for start in block:
+            yield element("div", element("b", f"{start:03x}"), concat(cells[start : start + ACROSS]))

@@ -25,6 +25,7 @@ CLASSES = {
     "wait gather": "k-wait-gather", "wait slot": "k-wait-slot", "wait order": "k-wait-order", "wait end": "k-wait-end",
     "fill": "k-fill",
 }  # fmt: skip
+FINDINGS = "findings"
 ADDRESSES = ("address", "drain")
 PARTS = {"queue": "k-queue", "set-up": "k-setup", "data": "k-data", "latency": "k-latency"}
 LEGEND = {
@@ -32,7 +33,7 @@ LEGEND = {
     "k-wait-order": "wait for order", "k-wait-end": "wait for the end",
     "k-band": "band", "k-read": "read",
     "k-drain": "drain", "k-fill": "slot filled", "k-queue": "queue", "k-setup": "set-up", "k-data": "data",
-    "k-latency": "latency", "k-other": "other",
+    "k-latency": "latency", "k-other": "other", "k-found": "finding",
 }  # fmt: skip
 
 
@@ -70,6 +71,21 @@ def lanes_of(spans: SpanTable, window: tuple[int, int]) -> list[ShownLane]:
     return shown
 
 
+def findings_lane(marks: Sequence[tuple[KeptSpan, str]], window: tuple[int, int]) -> list[ShownLane]:
+    """A lane of marks with their texts, one tick wide, those of one tick as one; no lane for no mark in the window."""
+    low, high = window
+    places: dict[int, list[tuple[str, str]]] = {}
+    for mark, text in marks:
+        if low <= mark.begin <= high:
+            places.setdefault(min(mark.begin, high - 1) - low, []).append((mark.name, text))
+    shown = tuple(
+        KeptSpan(" and ".join(dict.fromkeys(name for name, _ in there)), tick, tick + 1, 0,
+                 {"text": "; ".join(text for _, text in there)})
+        for tick, there in sorted(places.items())
+    )  # fmt: skip
+    return [ShownLane(FINDINGS, "what was injected, and what was found", (shown,))] if shown else []
+
+
 def _workers(spans: Sequence[KeptSpan]) -> int:
     """How many workers are in a lane of them, pauses left out."""
     return sum(span.name.startswith("worker") for span in spans)
@@ -89,8 +105,17 @@ def _shown(lane: LaneSpans, inside: Sequence[KeptSpan], low: int, high: int) -> 
     return ShownLane(lane.name, lane.about, tuple(map(tuple, levels)))
 
 
-def timeline_part(lanes: Sequence[ShownLane], ticks: int, clock_mhz: int, anchor: str, *, words: bool) -> Markup:
-    """The timeline of a launch of so many ticks; with `words` each span says what it is about."""
+def timeline_part(
+    lanes: Sequence[ShownLane],
+    window: tuple[int, int],
+    launch: tuple[int, int],
+    clock_mhz: int,
+    anchor: str,
+    *,
+    words: bool,
+) -> Markup:
+    """The timeline of a launch, of which only the window is shown; with `words` each span says what it is about."""
+    ticks = window[1] - window[0]
     drawn = concat(concat((_label(lane), _lane(lane, ticks))) for lane in lanes)
     buttons = concat(
         element("button", text, type="button", data_act=act, aria_label=label, title=label)
@@ -107,7 +132,7 @@ def timeline_part(lanes: Sequence[ShownLane], ticks: int, clock_mhz: int, anchor
     data = json.dumps(_data(lanes, ticks, clock_mhz, words=words), separators=(",", ":"), ensure_ascii=False)
     return section(
         "Timeline",
-        note(f"The launch, {ticks:,} ticks, from its first to its last; a lane for each core, slot, channel and port."),
+        note(_extent_words(window, launch)),
         _legend(lanes),
         element("div", buttons, shown, class_="tools needs-script"),
         element(
@@ -120,6 +145,18 @@ def timeline_part(lanes: Sequence[ShownLane], ticks: int, clock_mhz: int, anchor
         anchor=f"{anchor}-timeline",
         level=3,
     )  # fmt: skip
+
+
+def _extent_words(window: tuple[int, int], launch: tuple[int, int]) -> str:
+    """What of a launch is shown."""
+    ticks, whole = window[1] - window[0], launch[1] - launch[0]
+    lanes = "a lane for each core, slot, channel and port"
+    if ticks == whole:
+        return f"The launch, {ticks:,} ticks, from its first to its last; {lanes}."
+    return (
+        f"The first {ticks:,} ticks of the launch; {lanes}. Behind them nothing happened any more, until the device "
+        f"was stopped at tick {whole:,} of the launch."
+    )
 
 
 def _label(lane: ShownLane) -> Markup:
@@ -144,14 +181,15 @@ def _said(lane: ShownLane) -> str:
 
 
 def lane_paths(lane: ShownLane, pixel: float) -> dict[str, list[tuple[float, float, float]]]:
-    """The rectangles of each class, where nothing is thinner than a pixel."""
+    """The rectangles of each class, where nothing is thinner than a pixel, or hangs over the end."""
     found: dict[str, list[tuple[float, float, float]]] = {}
     for depth, level in enumerate(lane.levels):
         kinds: dict[str, list[KeptSpan]] = {}
         for span in level:
-            kinds.setdefault(class_of(span.name), []).append(span)
+            kinds.setdefault(_kind(lane, span), []).append(span)
         for kind, spans in kinds.items():
-            found.setdefault(kind, []).extend((low, depth, wide) for low, wide in merged_spans(spans, pixel))
+            drawn = merged_spans(spans, pixel)
+            found.setdefault(kind, []).extend((min(low, PIXELS * pixel - wide), depth, wide) for low, wide in drawn)
     return found
 
 
@@ -175,8 +213,13 @@ def class_of(name: str) -> str:
     return known or next((kind for word, kind in PARTS.items() if word in name), "k-other")
 
 
+def _kind(lane: ShownLane, span: KeptSpan) -> str:
+    """The colour of a span in its lane."""
+    return "k-found" if lane.name == FINDINGS else class_of(span.name)
+
+
 def _legend(lanes: Sequence[ShownLane]) -> Markup:
-    there = {class_of(span.name) for lane in lanes for level in lane.levels for span in level}
+    there = {_kind(lane, span) for lane in lanes for level in lane.levels for span in level}
     return element(
         "p",
         concat(
@@ -190,7 +233,7 @@ def _legend(lanes: Sequence[ShownLane]) -> Markup:
 
 def _data(lanes: Sequence[ShownLane], ticks: int, clock_mhz: int, *, words: bool) -> dict[str, Any]:
     """The spans of each lane, depth by depth: gap since the one before, ticks, name; then their words."""
-    names: dict[str, int] = {}
+    names: dict[tuple[str, str], int] = {}
     fresh = numbers()
     shown = []
     for lane in lanes:
@@ -198,18 +241,19 @@ def _data(lanes: Sequence[ShownLane], ticks: int, clock_mhz: int, *, words: bool
         for level in lane.levels:
             flat, reached = [], 0
             for span in level:
-                if span.name not in names:
-                    names[span.name] = next(fresh)
-                flat += [span.begin - reached, span.end - span.begin, names[span.name]]
+                known = span.name, _kind(lane, span)
+                if known not in names:
+                    names[known] = next(fresh)
+                flat += [span.begin - reached, span.end - span.begin, names[known]]
                 reached = span.end
             levels.append(flat)
-        about = [_words(span) for span in lane.levels[0]] if words else []
+        about = [_words(span) for span in lane.levels[0]] if words or lane.name == FINDINGS else []
         shown.append({"name": lane.name, "levels": levels, "words": about})
     return {
         "ticks": ticks,
         "mhz": clock_mhz,
-        "names": list(names),
-        "classes": [class_of(n) for n in names],
+        "names": [name for name, _ in names],
+        "classes": [kind for _, kind in names],
         "lanes": shown,
     }
 
@@ -217,7 +261,7 @@ def _data(lanes: Sequence[ShownLane], ticks: int, clock_mhz: int, *, words: bool
 def _words(span: KeptSpan) -> str:
     """The arguments of a span, as a person reads them."""
     shown = {name.replace("_", " "): value for name, value in span.arguments.items() if name != "job" and value != ""}
-    return ", ".join(f"{name} {_value(name, value)}" for name, value in shown.items())
+    return ", ".join(str(value) if name == "text" else f"{name} {_value(name, value)}" for name, value in shown.items())
 
 
 def _value(name: str, value: int | str) -> str:

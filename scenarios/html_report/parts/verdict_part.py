@@ -7,7 +7,7 @@ from tessbed.scenarios.html_report.markup import Markup, concat, count, element,
 from tessbed.scenarios.html_report.units import microseconds, rate
 from tessbed.scenarios.outcome import JobOutcome, Outcome, ScenarioRun
 from tessbed.scenarios.provenance.basis_words import model_ticks, scenario_words
-from tessbed.scenarios.report import ahead_lines, band_text, complaints, report_table
+from tessbed.scenarios.report import ahead_lines, band_text, complaints, default_costs, report_table
 
 
 def verdict_part(run: ScenarioRun, anchors: dict[int, str]) -> Markup:
@@ -38,13 +38,17 @@ def verdict_part(run: ScenarioRun, anchors: dict[int, str]) -> Markup:
         _verdict_line(run),
         table(head, rows, numbers=(4, 5, 6, 7, 8, 9), marked=wrong),
         element("ul", concat(element("li", text) for text in found)) if found else "",
-        note(
-            f"Ticks are the device's on ev74, modelled on a65; {model_ticks(mhz, scenario_words(run.scenario))}."
-            f" The rate is output bytes by ticks. Ticks of a65: {SCHEDULE}."
-        ),
+        note(_ticks_words(run)),
         *(note(f"{line[0].upper()}{line[1:]}.") for line in ahead_lines(run.jobs)),
         anchor="verdict",
     )
+
+
+def _ticks_words(run: ScenarioRun) -> str:
+    """What the numbers of the table are."""
+    basis = model_ticks(run.scenario.device.clock_mhz, scenario_words(run.scenario))
+    text = f"Ticks are the device's on ev74, modelled on a65; {basis}. The rate is output bytes by ticks."
+    return f"{text} Ticks of a65: {SCHEDULE}." if any(o.backend == "a65" for o in run.outcomes) else text
 
 
 def _verdict_line(run: ScenarioRun) -> Markup:
@@ -84,5 +88,5 @@ def _judged(outcome: Outcome) -> str:
 def _found(run: ScenarioRun) -> Iterator[str]:
     for entry in run.jobs:
         for outcome in entry.outcomes:
-            for text in (*complaints(outcome), *outcome.idle):
+            for text in (*complaints(outcome), *outcome.idle, *default_costs(outcome)):
                 yield f"{entry.job.name} on {outcome.backend}: {text}"

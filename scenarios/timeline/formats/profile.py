@@ -205,5 +205,5 @@ def _part(ticks: int, total: int) -> str:
 
 def _band(band: dict[str, Any]) -> tuple[str, str, str]:
     if "read_bytes" not in band:
-        return "", "", band.get("unfinished", "")
+        return band.get("unfinished", ""), "", ""
     return band.get("tiles", ""), f"{band['read_bytes']:,}", f"{band['drain_bytes']:,}"

@@ -1,6 +1,7 @@
 """Bands of a worker in a timeline, until they are written: their steps, their slots, and the worker under way."""
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import attrs
@@ -21,14 +22,17 @@ class CoreStep(NamedTuple):
 
 
 class BandSpans(NamedTuple):
-    """A band that is over, or was stopped: its steps, its arguments, and the flows through it."""
+    """A band that is over, or was stopped: its steps, its arguments, and the flows through it.
+
+    `gathers` has the flows that arrive at a step, by its number; `flow` leads on from the anchor.
+    """
 
     steps: list[CoreStep]
     begin: int
     end: int
     fields: Fields
     values: tuple[Value, ...]
-    gathers: tuple[int, ...]
+    gathers: Mapping[int, Sequence[int]]
     flow: int
 
 
@@ -66,8 +70,28 @@ class WorkerSpans:
 
 
 def anchor_of(steps: Sequence[CoreStep]) -> int:
-    """The step of a band that its arrows lead to: its first computation, or else its last step; -1 without any."""
+    """The step of a band that its arrow leads on from: its first computation, or else its last step; -1 without any."""
     return next((i for i, step in enumerate(steps) if step.name == "compute"), len(steps) - 1)
+
+
+def arrivals(
+    steps: Sequence[CoreStep], gathers: Sequence[tuple[int, int]], anchor: int, tick: int
+) -> tuple[dict[int, list[int]], list[tuple[int, int]]]:
+    """The flows of reads that have landed, by the step that they lead to; and the reads that wait for a later band.
+
+    A read leads to the first computation that begins when it has landed; in a band without one to the anchor.
+    """
+    numbers = [i for i, step in enumerate(steps) if step.name == "compute"] or [anchor]
+    begins = [steps[i].begin for i in numbers] if steps else [tick]
+    found: dict[int, list[int]] = {}
+    rest = []
+    for landed, flow in gathers:
+        at = bisect_left(begins, landed)
+        if at == len(begins):
+            rest.append((landed, flow))
+        else:
+            found.setdefault(numbers[at], []).append(flow)
+    return found, rest
 
 
 def cut(band: BandSpans, tick: int) -> BandSpans:

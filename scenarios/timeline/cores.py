@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from tessbed.firmware_models.geometry import PacketGeometry
-from tessbed.scenarios.timeline.band_spans import BandSpans, CoreStep, Filled, WorkerSpans, anchor_of, cut
+from tessbed.scenarios.timeline.band_spans import BandSpans, CoreStep, Filled, WorkerSpans, anchor_of, arrivals, cut
 from tessbed.scenarios.timeline.family import Family
 from tessbed.scenarios.timeline.flows import Flows
 from tessbed.scenarios.timeline.spans import (
@@ -142,13 +142,12 @@ class CoreSpans:
         begin = steps[0].begin if steps else tick
         anchor = anchor_of(steps)
         computed = steps[anchor].begin if steps else tick
-        arrived = tuple(flow for landed, flow in known.gathers if landed <= computed)
+        arrived, known.gathers = arrivals(steps, known.gathers, anchor, tick)
         flow = known.last_drain = self.flows.new()
         shown, values = self._band_values(known, slot, chain)
         known.ready.append(BandSpans(steps, begin, tick, shown, values, arrived, flow))
         known.slots[seq] = Filled(slot, known.bands, computed, tick, flow)
         known.steps, known.reads = [], []
-        known.gathers = [gather for gather in known.gathers if gather[0] > computed]
         known.bands += 1
 
     def _band_values(
@@ -171,16 +170,15 @@ class CoreSpans:
 
     def _write_band(self, known: WorkerSpans, band: BandSpans) -> None:
         lane, sink = self._lanes[known.core][1], self.sink
-        arrows = (band.flow,) if band.flow else (), band.gathers
+        flow, arrived = (band.flow,) if band.flow else (), band.gathers
         anchor = anchor_of(band.steps)
-        sink.span(
-            TimelineSpan(lane, "band", band.begin, band.end, band.fields, band.values, *(() if band.steps else arrows))
-        )
+        arrows = () if band.steps else (flow, arrived.get(anchor, ()))
+        sink.span(TimelineSpan(lane, "band", band.begin, band.end, band.fields, band.values, *arrows))
         for number, step in enumerate(band.steps):
-            self._write_step(lane, step, arrows if number == anchor else ((), ()))
+            self._write_step(lane, step, (flow if number == anchor else (), arrived.get(number, ())))
 
     def _write_step(self, lane: int, step: CoreStep, arrows: tuple[Sequence[int], Sequence[int]] = ((), ())) -> None:
-        if step.begin < step.end or arrows[0]:
+        if step.begin < step.end or arrows[0] or arrows[1]:
             self.sink.span(TimelineSpan(lane, step.name, step.begin, step.end, step.fields, step.values, *arrows))
         for resource, begin, end in step.parts:
             self.sink.span(TimelineSpan(lane, resource, begin, end))
@@ -224,7 +222,7 @@ class CoreSpans:
             known = self._workers.pop(number)
             if known.steps:
                 values = (known.number, known.bands, RESET)
-                rest = BandSpans(known.steps, known.steps[0].begin, tick, joined(IN_SLOT, UNFINISHED), values, (), 0)
+                rest = BandSpans(known.steps, known.steps[0].begin, tick, joined(IN_SLOT, UNFINISHED), values, {}, 0)
                 known.ready.append(rest)
             for band in known.ready:
                 if band.begin < tick:

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 import attrs
@@ -9,7 +10,7 @@ import pytest
 
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.format.toml_source import parse_toml
-from tessbed.scenarios.library import load
+from tessbed.scenarios.library import catalogue, load
 from tessbed.scenarios.runner import run_scenario
 from tessbed.scenarios.study.measurement import measure_scenario
 from tessbed.scenarios.study.tick_attribution import Term, attribute_core
@@ -22,7 +23,9 @@ from tests.scenarios.timeline.traced import jobs_of, on_ev74, stats_of, traced
 from tests.scenarios.verification.explore.test_exploration import case_of
 
 EV74 = ["jobs.*.backend=ev74"]
-CATALOGUE = ("chroma", "yolov8n-heads-bf16", "oversized-pitch", "low-rank", "strided-outputs", "resnet50-int8")
+EXAMPLES = Path(__file__).parents[3] / "examples"
+LONG = ("large-detess", "soak", "worker-curve", "detr-classes-int8")
+CATALOGUE = [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in catalogue()]
 
 
 def core_terms(shown: Decoded, core: int, low: int, high: int) -> Counter[Term]:
@@ -45,30 +48,53 @@ def _term(one: Slice, shown: Decoded) -> tuple[Term, int]:
 
 
 def _tiles(step: Slice) -> str:
-    return step.args["tiles"] if step.parent is None else step.parent.args["tiles"]
+    """The class of tiles of a step; the line of a kernel, whose bands have no class."""
+    band = step if step.parent is None else step.parent
+    return str(band.args.get("tiles") or step.args.get("source", ""))
 
 
-def launches(shown: Decoded) -> list[Slice]:
-    """The launch of each job, in order."""
-    return [one for one in shown.on("device job") if one.name == "launch"]
+def launches(shown: Decoded, names: Collection[str]) -> list[Slice]:
+    """The launches of the jobs of these names, in order."""
+    found = [one for one in shown.on("device job") if one.name == "launch"]
+    return [one for one in found if one.parent is not None and one.parent.args["job"] in names]
 
 
 def check_accounts(scenario, path) -> None:
     """Compare each core of each job with what `explain` says of it, by the exact engine."""
     ran, shown = traced(scenario, path)
     measured = measure_scenario(on_ev74(scenario)).jobs
-    assert [one.ticks for one in launches(shown)] == [job.stats.device_ticks for job in measured]
-    for job, launch in zip(measured, launches(shown), strict=True):
+    found = launches(shown, [job.job.name for job in measured])
+    assert [one.ticks for one in found] == [job.stats.device_ticks for job in measured]
+    for job, launch in zip(measured, found, strict=True):
         for core in range(min(job.spec.cores, job.workers)):
-            found = core_terms(shown, core, launch.begin, launch.end)
-            assert found == attribute_core(job, core), f"core {core} of {job.job.name}"
-    assert len(stats_of(ran)) == len(measured)
+            terms = core_terms(shown, core, launch.begin, launch.end)
+            assert terms == attribute_core(job, core), f"core {core} of {job.job.name}"
+    assert len(measured) == sum(not outcome.trouble for outcome in ran.outcomes if outcome.output_bytes)
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_slices_sum_to_the_account_of_every_core(name, tmp_path) -> None:
     """By resource, reason and class of tiles, the slices of a core are its account by the exact engine."""
     check_accounts(load(name, EV74), tmp_path / "run.pftrace")
+
+
+@pytest.mark.parametrize("name", ["copy", "planes", "transpose"])
+def test_slices_of_a_kernel_sum_to_its_account(name, tmp_path) -> None:
+    """The same of kernels of one's own, by the lines of their source."""
+    check_accounts(load(f"{EXAMPLES / name}.py:{name}"), tmp_path / "run.pftrace")
+
+
+@pytest.mark.parametrize("name", ["reduce", "race"])
+def test_slices_of_a_body_sum_to_its_workers(name, tmp_path) -> None:
+    """By reason, the slices of a core are what its workers counted, in a kernel without an account and in a race."""
+    ran, shown = traced(load(f"{EXAMPLES / name}.py:{name}"), tmp_path / "run.pftrace")
+    (stats,) = stats_of(ran)
+    for core in range(4):
+        steps: Counter[str] = Counter()
+        for one in shown.on(f"core {core} bands"):
+            if one.name != "band" and (one.parent is None or one.parent.name == "band"):
+                steps[one.name.removeprefix("wait ")] += one.ticks
+        assert steps == Counter(stats.workers[core].stalls)
 
 
 def random_scenarios(count, seed):

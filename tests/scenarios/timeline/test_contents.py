@@ -20,6 +20,8 @@ from tests.scenarios.verification.explore.test_exploration import case_of
 from tests.sim.rig import OUT, build, read, write
 
 SLOW = ("large-detess", "soak", "worker-curve", "detr-classes-int8")
+EXAMPLES = Path(__file__).parents[3] / "examples"
+KERNELS = [f"{EXAMPLES / name}.py:{name}" for name in ("copy", "planes", "transpose", "reduce")]
 QUICK = [name for name in catalogue() if name not in SLOW]
 
 
@@ -36,16 +38,19 @@ def kind(track: str) -> str:
     return "job" if track.startswith("job ") else track
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.long if n in SLOW else ()) for n in catalogue()])
+@pytest.mark.parametrize(
+    "name", [*KERNELS, *(pytest.param(n, marks=pytest.mark.long if n in SLOW else ()) for n in catalogue())]
+)
 def test_flows_are_complete(name, tmp_path) -> None:
     """Each read leads to a band, each band to its slot and its drain, each worker's last drain to the record."""
-    ran, shown = traced(load(name, ["jobs.*.backend=ev74"]), tmp_path / "run.pftrace")
+    settings = [] if name in KERNELS else ["jobs.*.backend=ev74"]
+    ran, shown = traced(load(name, settings), tmp_path / "run.pftrace")
     stats = stats_of(ran)
     done = [one for one in stats if one.completion.status == 0]
     if len(done) != len(ran.jobs):
         return  # a job that fails leaves flows that lead nowhere; the tests below look at those
     found = leads(shown)
-    bands = sum(one.counts.get("bands", 0) for one in stats)
+    bands = sum(one.writes.transfers for one in stats)
     assert found["read channel", "bands"] == sum(one.reads.transfers for one in stats)
     assert found["bands", "slot"] == found["slot", "write channel"] == bands
     workers = sum(

@@ -5,7 +5,7 @@ from pathlib import Path
 import attrs
 
 from tessbed.runtime.jobs.job import Job
-from tessbed.scenarios.model import Scenario
+from tessbed.scenarios.model import KernelJob, Scenario
 from tessbed.scenarios.outcome import ScenarioRun
 from tessbed.scenarios.runner import run_scenario
 from tessbed.scenarios.timeline.recording import recording
@@ -16,7 +16,11 @@ from tests.scenarios.timeline.decoded import Decoded, decode_trace
 
 def on_ev74(scenario: Scenario) -> Scenario:
     """The scenario with its EV74 jobs alone."""
-    jobs = tuple(attrs.evolve(job, backends=("ev74",)) for job in scenario.jobs if "ev74" in job.backends)
+    jobs = tuple(
+        job if isinstance(job, KernelJob) else attrs.evolve(job, backends=("ev74",))
+        for job in scenario.jobs
+        if "ev74" in job.backends
+    )
     return attrs.evolve(scenario, jobs=jobs)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from tessbed.scenarios.html_report.markup import Markup, concat, element
 
 BAR_WIDTH = 100
+Point = tuple[float, float]
 Rectangle = tuple[float, float, float]
 """x, y and width; the height is 1."""
 
@@ -44,21 +45,34 @@ def strip(parts: Sequence[tuple[str, float, str]], label: str) -> Markup:
 
 
 def line_chart(
-    points: Sequence[tuple[float, float]], label: str, *, steps: bool = False, words: Sequence[str] = ()
+    points: Sequence[Point],
+    label: str,
+    *,
+    steps: bool = False,
+    words: Sequence[str] = (),
+    dots: Sequence[Point] | None = None,
 ) -> Markup:
-    """Points from left to right, from zero up; `words` are shown where a pointer rests on a point."""
+    """Points from left to right, from zero up; `words` are shown where a pointer rests on a point.
+
+    With `dots` these are the points with words, and the line has none.
+    """
+    marked = points if dots is None else dots
     left, right = points[0][0], points[-1][0]
-    wide, top = right - left or 1, max(y for _, y in points) or 1
-    places = [(1000 * (x - left) / wide, 200 - 190 * y / top) for x, y in points]
-    line, before = f"M{_short(places[0][0])} {_short(places[0][1])}", places[0]
-    for x, y in places[1:]:
+    wide, top = right - left or 1, max(y for _, y in (*points, *marked)) or 1
+
+    def place(point: Point) -> Point:
+        return 1000 * (point[0] - left) / wide, 200 - 190 * point[1] / top
+
+    before = place(points[0])
+    line = f"M{_short(before[0])} {_short(before[1])}"
+    for x, y in map(place, points[1:]):
         line += f"L{_short(x)} {_short(before[1])}L{_short(x)} {_short(y)}" if steps else f"L{_short(x)} {_short(y)}"
         before = (x, y)
-    dots = [
+    drawn = [
         element("circle", element("title", text), cx=_short(x), cy=_short(y), r=5, class_="dot")
-        for (x, y), text in zip(places, words, strict=False)
+        for (x, y), text in zip(map(place, marked), words, strict=False)
     ]
     return element(
-        "svg", element("path", d=line, class_="line"), concat(dots), viewbox="-8 0 1016 208", class_="curve",
-        role="img", aria_label=label,
+        "svg", element("path", d="M0 200H1000", class_="base"), element("path", d=line, class_="line"), concat(drawn),
+        viewbox="-8 0 1016 208", class_="curve", role="img", aria_label=label,
     )  # fmt: skip

@@ -11,6 +11,9 @@ class Markup(str):
     """Text that is HTML."""
 
 
+SHORT = 24
+
+
 def element(tag: str, /, *content: Content, **attributes: Content | bool | None) -> Markup:
     """An element. An attribute that is None or False is left out; its name has hyphens for underscores."""
     inside = "".join(part if isinstance(part, Markup) else escape(str(part), quote=False) for part in content)
@@ -45,7 +48,7 @@ def table(
     body = concat(
         element(
             "tr",
-            concat(element("td", cell, class_=kind) for cell, kind in zip(row, kinds, strict=True)),
+            concat(element("td", cell, class_=kind or _width(cell)) for cell, kind in zip(row, kinds, strict=True)),
             class_="marked" if number in marked else None,
         )
         for number, row in enumerate(rows)
@@ -58,6 +61,11 @@ def table(
         class_="sortable",
     )
     return element("div", made, class_="wide", tabindex=0, role="group", aria_label=caption or " ".join(head))
+
+
+def _width(cell: Content) -> str | None:
+    """A short text stays in one line, however narrow the screen: the table can be moved to the side."""
+    return "short" if not isinstance(cell, Markup) and 0 < len(str(cell)) <= SHORT and " " in str(cell) else None
 
 
 def section(title: str, *content: Content, anchor: str, level: int = 2) -> Markup:

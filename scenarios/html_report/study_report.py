@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tessbed.scenarios.html_report.drawing import line_chart, meter, strip
-from tessbed.scenarios.html_report.markup import Markup, concat, count, note, percent, section, table
+from tessbed.scenarios.html_report.markup import Markup, concat, count, element, note, percent, section, table
 from tessbed.scenarios.html_report.page import Page
 from tessbed.scenarios.html_report.units import microseconds
 from tessbed.scenarios.provenance.basis_words import basis_words, model_ticks
@@ -47,9 +47,9 @@ def _load_sweep_page(document: Document) -> Page:
     stable = sum(row["stable"] for row in good)
     words = f"{len(rows):,} loads, {len(rows) - len(good):,} without a result, {stable:,} stable"
     return Page(
-        "loads",
+        document.get("name", "loads"),
         f"A sweep of loads; ticks are model ticks, {basis_words(document)}.",
-        (section("Verdict", note(words), anchor="verdict"), section("Points", _points(rows), anchor="points")),
+        (section("Verdict", _main(words), anchor="verdict"), section("Points", _points(rows), anchor="points")),
         "ok" if good else "failed",
     )
 
@@ -62,7 +62,12 @@ def _varied(rows: list[Document]) -> list[str]:
 
 
 def _best(row: Document, keys: list[str]) -> Markup:
-    return note(f"best: {', '.join(f'{key} = {row[key]}' for key in keys)}: {row[RESULTS]:,} device ticks")
+    return _main(f"best: {', '.join(f'{key} = {row[key]}' for key in keys)}: {row[RESULTS]:,} device ticks")
+
+
+def _main(text: str) -> Markup:
+    """The line of a verdict that a reader looks for."""
+    return element("p", text, class_="verdict")
 
 
 def _best_by(key: str, good: list[Document]) -> Markup:
@@ -84,13 +89,9 @@ def _points(rows: list[Document]) -> Markup:
 
 
 def _cell(value: Any) -> str:
-    return (
-        count(value)
-        if isinstance(value, int | float) and not isinstance(value, bool)
-        else ""
-        if value is None
-        else str(value)
-    )
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return count(value) if isinstance(value, int | float) else "" if value is None else str(value)
 
 
 def search_page(document: Document) -> Page:
@@ -122,7 +123,7 @@ def search_page(document: Document) -> Page:
         document["name"],
         f"A search for the least {what}; model ticks, {basis_words(document)}.",
         (
-            section("Verdict", *map(note, texts), anchor="verdict"),
+            section("Verdict", note(texts[0]), _main(texts[1]), note(texts[2]), anchor="verdict"),
             *course,
             section("Trials", table(head, rows, numbers=range(len(keys) + 3)), anchor="trials"),
             section("Space", table(("key", "values"), space), anchor="space"),
@@ -145,13 +146,11 @@ def _course(tried: list[Document], what: str) -> Markup:
     for trial in tried:
         least = min(least, trial["ticks"])
         points.append((trial["trial"], least))
-    words = [f"trial {trial}: {ticks:,}" for trial, ticks in points]
-    return concat(
-        (
-            note(f"The least {what} so far, over the trials; the axis begins at 0."),
-            line_chart(points, f"least {what} so far", steps=True, words=words),
-        )
-    )
+    words = [f"trial {trial['trial']}: {trial['ticks']:,}; {_settings(trial)}" for trial in tried]
+    dots = [(trial["trial"], trial["ticks"]) for trial in tried]
+    most = max(trial["ticks"] for trial in tried)
+    text = f"Each trial is a dot, the line the least {what} so far; from 0 at the bottom to {most:,} at the top."
+    return concat((note(text), line_chart(points, f"least {what} so far", steps=True, words=words, dots=dots)))
 
 
 def load_page(document: Document) -> Page:
@@ -162,7 +161,7 @@ def load_page(document: Document) -> Page:
     return Page(
         document["name"],
         f"A load, seed {document['seed']}; {model_ticks(document['clock_mhz'], basis_words(document))}.",
-        (section("Verdict", note(verdict(document["streams"])), anchor="verdict"), *load_sections(document)),
+        (section("Verdict", _main(verdict(document["streams"])), anchor="verdict"), *load_sections(document)),
         "ok" if stable and not idle and not wrong else "failed",
     )
 

@@ -115,6 +115,7 @@ def _sweep(
     as_json: bool,
 ) -> int:
     """A table of the load at each value; fails where no point has a result."""
+    from tessbed.scenarios.library import stem_of
     from tessbed.scenarios.provenance.basis_words import KEY, basis_document
     from tessbed.scenarios.provenance.tick_basis import TickBasis
     from tessbed.scenarios.study.sweep.load_sweep import load_sweep_lines, sweep_load
@@ -127,6 +128,6 @@ def _sweep(
     rows = list(sweep_load(file, settings, seed, spanned, bases))
     write_table(outputs, rows)
     basis = basis_document(bases)
-    document = {"schema_version": 1, KEY: basis, "rows": rows}
+    document = {"schema_version": 1, "name": stem_of(file), KEY: basis, "rows": rows}
     print_result(document, lambda: load_sweep_lines(spanned, rows, basis), as_json=as_json)
     return FAILED if all(row["error"] for row in rows) else OK

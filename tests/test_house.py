@@ -15,6 +15,7 @@ import pytest
 
 import tessbed
 from tessbed.kernels import Op, a65, ev74, ops
+from tests.native_sources import CALLERS, number_of, numbers_kept
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("firmware_models", "kernels", "runtime", "scenarios", "sim")
@@ -271,3 +272,11 @@ def test_no_import_circle():
 
     for name in sorted(arrows):
         visit(name, ())
+
+
+@pytest.mark.parametrize("name", CALLERS)
+def test_extensions_know_their_sources(name):
+    """The C source and its caller keep the number of the sources; python -m tests.native_sources writes it."""
+    kept = numbers_kept(name)
+    assert len(kept) == 2
+    assert set(kept.values()) == {number_of(name)}

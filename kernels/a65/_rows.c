@@ -131,6 +131,9 @@ static PyMethodDef METHODS[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* The number of these sources, which the caller must know, too: python -m tests.native_sources writes it. */
+#define TESSBED_SOURCES 0x1CDA7B37
+
 /* The widest instructions that this build and this CPU have in common. */
 static int exec_module(PyObject *module) {
 #if defined(TESSBED_SSSE3)
@@ -145,7 +148,7 @@ static int exec_module(PyObject *module) {
                                     tessbed_wide_movers ? tessbed_wide_movers->name : NULL);
     int failed = names ? PyModule_AddObjectRef(module, "VECTORS", names) : -1;
     Py_XDECREF(names);
-    return failed;
+    return failed ? failed : PyModule_AddIntConstant(module, "SOURCES", TESSBED_SOURCES);
 }
 
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, (void *)exec_module}, {0, NULL}};

@@ -1,26 +1,29 @@
 """The native engine: a plan as the program of integers that `_rows` executes in one call.
 
-The extension is optional: it is absent after an install without a C compiler, and `missing` then says why.
+The extension is optional: it is absent after an install without a C compiler, unused when stale; `missing` says why.
 The program's order of fields is the Program, Loop and Tiles structs of `_program.h`.
 """
 
 import struct
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from tessbed.kernels.conversions import look_up
 from tessbed.kernels.operations import TileFormat
 from tessbed.kernels.plan import LIMIT_BYTES, Plan
 from tessbed.kernels.storage import BoundStorage, Views
 from tessbed.kernels.tiling import TileClass
+from tessbed.native_build import load_extension
 
-try:
+SOURCES = 0x1CDA7B37
+"""The number of the C sources that this module was written for."""
+
+if TYPE_CHECKING:
     import tessbed.kernels.a65._rows as _rows
-except ModuleNotFoundError:
-    _rows, missing = None, "it was not built"
-except ImportError as error:
-    _rows, missing = None, str(error)
-else:
+
     missing = ""
+else:
+    _rows, missing = load_extension("tessbed.kernels.a65._rows", SOURCES)
 
 
 PARAMETERS = ("scale", "zero_point", "rounding")

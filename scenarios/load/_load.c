@@ -811,6 +811,13 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_load", NULL, 0, methods, NULL, NULL, NULL, NULL};
+/* The number of these sources, which the caller must know, too: python -m tests.native_sources writes it. */
+#define TESSBED_SOURCES 0x6CE74697
+
+static int exec_module(PyObject *module) { return PyModule_AddIntConstant(module, "SOURCES", TESSBED_SOURCES); }
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)exec_module}, {0, NULL}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_load", NULL, 0, methods, slots, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__load(void) { return PyModuleDef_Init(&definition); }

@@ -1,25 +1,28 @@
 """Load tables: a program as the integers that the C form takes, and what it returns.
 
-The extension is optional: it is absent after an install without a C compiler, and `missing` then says why. The orders
-of fields are the structs of `_load.c`.
+The extension is optional: it is absent after an install without a C compiler, unused when stale; `missing` says why.
+The orders of fields are the structs of `_load.c`.
 """
 
 from array import array
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from tessbed.native_build import load_extension
 from tessbed.scenarios.load.draws import ARRIVAL, root
 from tessbed.scenarios.load.load_model import DISTRIBUTIONS, ON_FULL, Distribution
 from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StreamProgram, StruckJob
 from tessbed.scenarios.load.tally import LoadTally, StageTally, StationTally, StreamTally
 
-try:
+SOURCES = 0x6CE74697
+"""The number of the C sources that this module was written for."""
+
+if TYPE_CHECKING:
     import tessbed.scenarios.load._load as _load
-except ModuleNotFoundError:
-    _load, missing = None, "it was not built"
-except ImportError as error:
-    _load, missing = None, str(error)
-else:
+
     missing = ""
+else:
+    _load, missing = load_extension("tessbed.scenarios.load._load", SOURCES)
 
 ARRIVAL_KINDS = ("every", "random", "trace", "closed", "at_once")
 MOST_TICKS = 1 << 61

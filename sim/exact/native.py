@@ -1,13 +1,14 @@
 """Native form: a launch as the integers that `_exact` takes, and what it returns.
 
-The extension is optional: it is absent after an install without a C compiler, and `missing` then says why.
+The extension is optional: it is absent after an install without a C compiler, unused when stale; `missing` says why.
 The orders of fields are the structs of `_exact.c`.
 """
 
 from array import array
 from itertools import chain, starmap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tessbed.native_build import load_extension
 from tessbed.sim.exact.program import (
     BandRun,
     CountResult,
@@ -20,14 +21,15 @@ from tessbed.sim.exact.program import (
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
 from tessbed.sim.stats import STALLS, WORD
 
-try:
+SOURCES = 0x5E46A950
+"""The number of the C sources that this module was written for."""
+
+if TYPE_CHECKING:
     import tessbed.sim.exact._exact as _exact
-except ModuleNotFoundError:
-    _exact, missing = None, "it was not built"
-except ImportError as error:
-    _exact, missing = None, str(error)
-else:
+
     missing = ""
+else:
+    _exact, missing = load_extension("tessbed.sim.exact._exact", SOURCES)
 
 MOST_TICKS = 1 << 61
 MOST_TRANSFERS = 1 << 40

@@ -8,6 +8,7 @@ number of transfers or the tick of a reset, is judged here, when nothing is on i
 from collections import Counter
 from collections.abc import Sequence
 
+from tessbed.runtime.jobs.outcome import status_name
 from tessbed.scenarios.model import AnyJob, Scenario
 from tessbed.sim.fault_injection import TRANSFER_FAULTS, Fault, FaultPlan, by_number
 from tessbed.sim.stats import JobStats
@@ -37,5 +38,17 @@ def _why(fault: Fault, stats: JobStats | None) -> str:
     for (worker, _), digest in (stats.digests if stats else {}).items():
         made[worker] += digest.transfers
     if stats and fault.transfer >= made[fault.worker]:
-        return f"worker {fault.worker} made {made[fault.worker]} transfers, this is number {fault.transfer} from 0"
+        return (
+            f"got transfer {fault.transfer} of worker {fault.worker}, {_asked(fault.worker, made[fault.worker], stats)}"
+        )
     return f"transfer {fault.transfer} of worker {fault.worker} was not reached before the job ended"
+
+
+def _asked(worker: int, made: int, stats: JobStats) -> str:
+    """What a worker asked of the DMA, and what a fault could name."""
+    if stats.completion.status:
+        status = status_name(stats.completion.status)
+        return f"but the job ended early, in {status}, after {made} transfers of that worker"
+    if not made:
+        return "which has nothing to do in this job and makes none"
+    return f"wanted 0 to {made - 1}: it makes {made} in this job"

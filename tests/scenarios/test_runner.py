@@ -157,10 +157,14 @@ def test_lost_completion() -> None:
 
 
 IDLE = {
-    "a transfer too far": ("[{kind='dma_error', transfer=9}]", "worker 0 made", ()),
+    "a transfer too far": (
+        "[{kind='dma_error', transfer=9}]",
+        "got transfer 9 of worker 0, wanted 0 to 1: it makes 2",
+        (),
+    ),
     "behind another": (
         "[{kind='worker_died'}, {kind='dma_error', transfer=1}]",
-        "made 0 transfers",
+        "but the job ended early, in worker_died, after 0 transfers",
         ("fault=worker_died",),
     ),
     "no interrupt to repeat": ("[{kind='lost_interrupt'}, {kind='repeated'}]", "completion", ()),

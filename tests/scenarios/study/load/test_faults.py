@@ -162,8 +162,8 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "a transfer that there is not": (
         "",
         FAULT.format("stall") + "transfer = 900\nworker = 1\n",
-        "f:22:8: faults[0].kind: wanted one that strikes: the fault stall struck nothing: worker 1 made 4 transfers, "
-        "this is number 900 from 0",
+        "f:22:8: faults[0].kind: wanted one that strikes: the fault stall struck nothing: got transfer 900 of "
+        "worker 1, wanted 0 to 3: it makes 4 in this job",
     ),
     "a device that holds several jobs": (
         "timeout_ticks = 1_000_000\n",

@@ -4,18 +4,20 @@ A cell is the makespan of a whole new run, planning included, and not an estimat
 slower, or a worse one that makes it faster, is flagged: schedules have such anomalies, and a study must not hide them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import attrs
 
-from tessbed.scenarios.forecast import Meter
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.provenance.basis_words import basis_lines
 from tessbed.scenarios.study.measurement import Measurement, measure_scenario, on_device, provenance, whole
+from tessbed.scenarios.study.parallel_runs import SERIAL, ParallelRuns
 from tessbed.scenarios.study.parameters import STEPS, Knob, knobs
 from tessbed.sim.errors import SpecError
+from tessbed.sim.spec.device_spec import DeviceSpec
 
 
 @attrs.frozen
@@ -44,38 +46,45 @@ class Row:
         return max((abs(base - cell.ticks) for cell in self.cells.values()), default=0)
 
 
-def most_runs(scenario: Scenario) -> int:
-    """How many runs that takes at most."""
-    return 1 + sum(len(set(knob.steps.values())) for knob in knobs(scenario.device))
+def run_count(scenario: Scenario) -> int:
+    """How many runs that takes."""
+    return 1 + len(_devices(scenario))
 
 
-def sensitivities(scenario: Scenario, engine: str, meter: Meter | None = None) -> tuple[Measurement, list[Row]]:
+def sensitivities(scenario: Scenario, engine: str, runs: ParallelRuns = SERIAL) -> tuple[Measurement, list[Row]]:
     """The run as it is, and a row for each knob, the largest gain first. Raises ScenarioError where a job fails."""
-    measured = whole(measure_scenario(scenario, engine, trace=False, meter=meter))
-    base, rows = measured.device_ticks, []
-    for knob in knobs(scenario.device):
-        known: dict[int, int] = {}
-        cells = {}
-        for step, value in knob.steps.items():
-            if value not in known:
-                ticks = _ticks(scenario, knob, value, engine, meter)
-                if ticks is None:
-                    continue
-                known[value] = ticks
-            better = knob.better(value)
-            cells[step] = Cell(value, known[value], known[value] > base if better else known[value] < base)
-        rows.append(Row(knob, cells))
+    measured = whole(measure_scenario(scenario, engine, trace=False))
+    runs.progress(1)
+    devices = _devices(scenario)
+    ticks = dict(zip(devices, runs.run(_ticks, scenario, engine, list(devices.values())), strict=True))
+    base = measured.device_ticks
+    rows = [Row(knob, _cells(knob, ticks, base)) for knob in knobs(scenario.device)]
     return measured, sorted(rows, key=lambda row: (-row.gain(base), -row.swing(base)))
 
 
-def _ticks(scenario: Scenario, knob: Knob, value: int, engine: str, meter: Meter | None) -> int | None:
-    """The makespan with the knob at `value`; None where the device as a whole forbids it, or a job fails there."""
-    try:
-        changed = on_device(scenario, **knob.changes(value))
-    except SpecError:
-        return None
-    measured = measure_scenario(changed, engine, trace=False, meter=meter)
+def _devices(scenario: Scenario) -> dict[tuple[str, int], DeviceSpec]:
+    """The device with each knob at each of its values, by both; without those that the device as a whole forbids."""
+    found = {}
+    for knob in knobs(scenario.device):
+        for value in dict.fromkeys(knob.steps.values()):
+            with suppress(SpecError):
+                found[knob.path, value] = on_device(scenario, **knob.changes(value)).device
+    return found
+
+
+def _ticks(scenario: Scenario, engine: str, device: DeviceSpec) -> int | None:
+    """The makespan; None where a job fails."""
+    measured = measure_scenario(attrs.evolve(scenario, device=device), engine, trace=False)
     return None if measured.failed else measured.device_ticks
+
+
+def _cells(knob: Knob, ticks: Mapping[tuple[str, int], int | None], base: int) -> dict[str, Cell]:
+    cells = {}
+    for step, value in knob.steps.items():
+        found = ticks.get((knob.path, value))
+        if found is not None:
+            cells[step] = Cell(value, found, found > base if knob.better(value) else found < base)
+    return cells
 
 
 def document(measured: Measurement, rows: list[Row]) -> dict[str, Any]:

@@ -6,14 +6,15 @@ from typing import Any
 
 import attrs
 
-from tessbed.scenarios.forecast import Meter
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.provenance.basis_words import basis_lines
 from tessbed.scenarios.study.attribution_report import bar
 from tessbed.scenarios.study.lower_bounds import LowerBound, bounds
 from tessbed.scenarios.study.measurement import MeasuredJob, Measurement, measure_scenario, on_device, provenance
+from tessbed.scenarios.study.parallel_runs import SERIAL, ParallelRuns
 from tessbed.scenarios.study.tick_attribution import attribute_ticks, utilisation
+from tessbed.sim.spec.device_spec import DeviceSpec
 
 BARS = "▁▂▃▄▅▆▇█"
 BUSY = 0.9
@@ -22,16 +23,22 @@ KINDS = {"falling": "falls", "flat": "stays", "rising": "rises"}
 
 @attrs.frozen
 class Point:
-    """One worker count: what was measured, and the binding bound there."""
+    """One worker count: the makespan, the binding bound, the account by resource, and how busy each resource is."""
 
     workers: int
-    measured: MeasuredJob
+    cores: int
+    ticks: int
     bound: LowerBound
+    account: Counter[str]
+    utilisation: dict[str, float]
 
-    @property
-    def ticks(self) -> int:
-        """The makespan."""
-        return self.measured.stats.device_ticks
+
+@attrs.frozen
+class ScalingRun:
+    """One job alone with one worker count: what was measured, without its jobs, and its point unless it failed."""
+
+    measured: Measurement
+    point: Point | None
 
 
 @attrs.frozen
@@ -44,16 +51,31 @@ class Stretch:
     reason: str
 
 
-def runs(scenario: Scenario, job: int, most: int, engine: str, meter: Meter | None = None) -> list[Measurement]:
+def scaling_runs(scenario: Scenario, job: int, most: int, engine: str, runs: ParallelRuns = SERIAL) -> list[ScalingRun]:
     """One job alone with 1 to `most` workers."""
     alone = attrs.evolve(scenario, jobs=(attrs.evolve(scenario.jobs[job], workers=None),))
-    devices = (on_device(alone, workers=count) for count in range(1, most + 1))
-    return [measure_scenario(there, engine, meter=meter) for there in devices]
+    devices = [on_device(alone, workers=count).device for count in range(1, most + 1)]
+    return runs.run(_scaling_run, alone, engine, devices)
 
 
-def curve(found: Sequence[Measurement]) -> list[Point]:
-    """The points of such runs, none of which failed."""
-    return [Point(count, run.jobs[0], bounds(run.jobs[0])[0]) for count, run in enumerate(found, 1)]
+def _scaling_run(scenario: Scenario, engine: str, device: DeviceSpec) -> ScalingRun:
+    """A trace is large: it ends here, and what the advice needs of it goes on."""
+    found = measure_scenario(attrs.evolve(scenario, device=device), engine)
+    return ScalingRun(attrs.evolve(found, jobs=()), None if found.failed else _point(found.jobs[0]))
+
+
+def _point(measured: MeasuredJob) -> Point:
+    account: Counter[str] = Counter()
+    for term, ticks in attribute_ticks(measured).items():
+        account[term.resource] += ticks
+    spec, ticks = measured.spec, measured.stats.device_ticks
+    return Point(spec.workers, spec.cores, ticks, bounds(measured)[0], account, utilisation(measured))
+
+
+def curve(found: Sequence[ScalingRun]) -> list[Point]:
+    """The points of such runs; none where one of them failed."""
+    points = [run.point for run in found if run.point is not None]
+    return points if len(points) == len(found) else []
 
 
 def knee(points: Sequence[Point], percent: float) -> int:
@@ -95,17 +117,16 @@ def _stretch(kind: str, before: Point, after: Point) -> Stretch:
 
 def _reason(kind: str, before: Point, after: Point) -> str:
     """Why: a resource that is busy all the time, cores that run out, or the terms that changed most."""
-    changes = stretch_difference(before.measured, after.measured)
+    changes = stretch_difference(before, after)
     less, more = min(changes.items(), key=lambda item: item[1]), max(changes.items(), key=lambda item: item[1])
-    cores = after.measured.spec.cores
     if kind == "falling":
         return f"{less[0]} falls by {-less[1]:,} ticks" + (f", {more[0]} grows by {more[1]:,}" if more[1] > 0 else "")
-    busy = {name: part for name, part in utilisation(after.measured).items() if not name.startswith("cores")}
+    busy = {name: part for name, part in after.utilisation.items() if not name.startswith("cores")}
     name = max(busy, key=lambda name: busy[name])
     if busy[name] >= BUSY:
         return f"{name} busy for {100 * busy[name]:.0f} % of the makespan"
-    if after.workers > cores:
-        return f"{after.workers} workers take turns on {cores} cores; {_both(less, more)}"
+    if after.workers > after.cores:
+        return f"{after.workers} workers take turns on {after.cores} cores; {_both(less, more)}"
     return _both(less, more)
 
 
@@ -115,33 +136,29 @@ def _both(less: tuple[str, int], more: tuple[str, int]) -> str:
     return ", ".join(parts) or "no term of the attribution changes"
 
 
-def stretch_difference(before: MeasuredJob, after: MeasuredJob) -> Counter[str]:
+def stretch_difference(before: Point, after: Point) -> dict[str, int]:
     """The change of each resource's ticks in the account; the sum is the change of the makespan."""
-    changes: Counter[str] = Counter()
-    for sign, measured in ((-1, before), (1, after)):
-        for term, ticks in attribute_ticks(measured).items():
-            changes[term.resource] += sign * ticks
-    return changes
+    resources = dict.fromkeys((*before.account, *after.account))
+    return {name: after.account[name] - before.account[name] for name in resources}
 
 
-def document(scenario: Scenario, most: int, percent: float, engine: str, meter: Meter | None = None) -> dict[str, Any]:
+def document(scenario: Scenario, most: int, percent: float, engine: str, runs: ParallelRuns = SERIAL) -> dict[str, Any]:
     """The advice for every job; one that fails with any number of workers is left out and named."""
-    found = [runs(scenario, index, most, engine, meter) for index in range(len(scenario.jobs))]
-    curves = [curve(job) for job in found if not any(run.failed for run in job)]
+    found = [scaling_runs(scenario, index, most, engine, runs) for index in range(len(scenario.jobs))]
+    curves = [(job.name, curve(run)) for job, run in zip(scenario.jobs, found, strict=True)]
     return {
         "schema_version": 1,
         "name": scenario.name,
-        **provenance(*(run for job in found for run in job)),
+        **provenance(*(run.measured for job in found for run in job)),
         "percent": percent,
-        "jobs": [_job_document(points, percent) for points in curves],
+        "jobs": [_job_document(name, points, percent) for name, points in curves if points],
     }
 
 
-def _job_document(points: Sequence[Point], percent: float) -> dict[str, Any]:
-    measured = points[0].measured
+def _job_document(name: str, points: Sequence[Point], percent: float) -> dict[str, Any]:
     return {
-        "name": measured.job.name,
-        "cores": measured.spec.cores,
+        "name": name,
+        "cores": points[0].cores,
         "knee": knee(points, percent),
         "best": min(points, key=lambda point: (point.ticks, point.workers)).workers,
         "fewest_within": within(points, percent),

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tessbed.commands.options import json_option, new_command, print_result, quiet_option, scenario_arguments
-from tessbed.commands.study import engine_option, measured, plot_option, print_provenance
+from tessbed.commands.study import engine_option, parallel_runs, plot_option, print_provenance, processes_option
 from tessbed.commands.types import Number
 
 HELP = """Print the makespan of each EV74 job of SCENARIO for every worker count, the knee of the curve, the fewest
@@ -24,6 +24,7 @@ workers near the lower bound, and why each flat, falling or rising stretch is so
     metavar="PERCENT",
     help="What counts as near the bound, and as a gain.",
 )
+@processes_option()
 @engine_option
 @plot_option
 @json_option
@@ -34,6 +35,7 @@ def command(
     seed: int | None,
     max_workers: int,
     percent: float,
+    processes: int | None,
     engine: str,
     plot: Path | None,
     as_json: bool,
@@ -45,8 +47,8 @@ def command(
     from tessbed.scenarios.study.measurement import studied
 
     scenario = studied(load(file, settings, seed))
-    with measured(scenario, engine, quiet=quiet, runs=max_workers, trace=True) as meter:
-        reported = worker_scaling.document(scenario, max_workers, percent, engine, meter)
+    with parallel_runs(scenario, engine, max_workers, processes, quiet=quiet, by_job=True) as runs:
+        reported = worker_scaling.document(scenario, max_workers, percent, engine, runs)
     print_provenance(reported, engine, quiet=quiet)
     if plot is not None:
         from tessbed.scenarios.study.plots.figure import DeviceCaption, save

@@ -17,6 +17,7 @@ from tessbed.commands.study import (
     out_option,
     plot_option,
     print_provenance,
+    processes_option,
     varied_caption,
 )
 from tessbed.commands.types import SCENARIO, VARIED, Number, OneOf
@@ -58,6 +59,7 @@ Exit code: 0 ok, 1 no configuration has a result, 2 invalid input."""
 @settings_option("Override a key in every trial.")
 @db_option
 @out_option
+@processes_option()
 @engine_option
 @plot_option
 @json_option
@@ -73,6 +75,7 @@ def command(
     settings: tuple[str, ...],
     db: str | None,
     outputs: tuple[str, ...],
+    processes: int | None,
     engine: str,
     plot: Path | None,
     as_json: bool,
@@ -83,7 +86,7 @@ def command(
     from tessbed.scenarios.library import stem_of
     from tessbed.scenarios.study.search import report
     from tessbed.scenarios.study.search.sampler import sampler
-    from tessbed.scenarios.study.search.trials import Memory, search
+    from tessbed.scenarios.study.search.trials import opened_memory, search
     from tessbed.scenarios.study.sweep import space, table
     from tessbed.scenarios.study.sweep.execution import interrupted
     from tessbed.scenarios.study.sweep.load_sweep import LOAD
@@ -98,10 +101,10 @@ def command(
     check_outputs(path, outputs, plot)
     proposer = sampler(chosen, spanned, count, seed)
     asked = report.SearchRequest(name, minimise, chosen, seed, within)
-    with opened_output(path, quiet=quiet) as store:
-        memory = Memory(Resolver(file, settings, engine), store)
+    resolver = Resolver(file, settings, engine)
+    with opened_output(path, quiet=quiet) as store, opened_memory(resolver, store, processes) as memory:
         if not of_load:
-            _announce(memory.resolver, engine, quiet=quiet)
+            _announce(resolver, engine, quiet=quiet)
         try:
             with counted(count, "trials", quiet=quiet) as progress:
                 found = search(spanned, proposer, memory, asked.column, count, seed, progress)
@@ -117,7 +120,7 @@ def command(
         from tessbed.scenarios.study.plots.spaces import plot_search
 
         best = report.best_so_far([trial["ticks"] for trial in reported["trials"]])
-        save(plot_search(reported, best, varied_caption(memory.resolver, spanned)), plot)
+        save(plot_search(reported, best, varied_caption(resolver, spanned)), plot)
     print_result(reported, lambda: report.lines(reported), as_json=as_json)
     tried = [found.baseline, *(trial.row for trial in found.trials)]
     if failures := bugs(tried):

@@ -1,6 +1,7 @@
 """Options that the studies share."""
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tessbed.commands.options import say
-from tessbed.commands.types import FILE, OneOf
+from tessbed.commands.types import FILE, Number, OneOf
 from tessbed.scenarios.format.option_values import ENGINES
 
 if TYPE_CHECKING:
     from tessbed.scenarios.forecast import Forecast, Meter
     from tessbed.scenarios.model import Scenario
+    from tessbed.scenarios.study.parallel_runs import ParallelRuns
     from tessbed.scenarios.study.plots.figure import DeviceCaption
     from tessbed.scenarios.study.sweep.resolver import Resolver
     from tessbed.scenarios.study.sweep.space import Space
@@ -105,24 +107,48 @@ def print_provenance(reported: dict[str, Any], asked: str, *, quiet: bool) -> No
         say(f"job {job['name']} is left out: it {job['text']}", quiet=quiet)
 
 
-@contextmanager
-def measured(
-    scenario: "Scenario", engine: str, *, quiet: bool, runs: int = 1, trace: bool = False
-) -> "Iterator[Meter]":
-    """Say what will take long, and show how far `runs` runs of the scenario are; gives the meter that they move.
+def processes_option(default: str = "one for each CPU where that is quicker") -> Callable[[Any], Any]:
+    """How many processes the runs of a study are given to."""
+    return click.option("-j", "--processes", type=Number(1), metavar="N", help=f"Processes.  [default: {default}]")
 
-    With a `trace` each keeps its transfers to the end: MemoryError where they do not fit into memory.
+
+@contextmanager
+def measured(scenario: "Scenario", engine: str, *, quiet: bool, trace: bool = False) -> "Iterator[Meter]":
+    """Say what will take long, and show how far a run of the scenario is; gives the meter that it moves.
+
+    With a `trace` it keeps its transfers to the end: MemoryError where they do not fit into memory.
     """
     from tessbed.commands.progress import run_progress
     from tessbed.scenarios.forecast import Meter, check_trace, forecasts
 
     found = forecasts(scenario)
     if trace:
-        check_trace(found, runs, "study fewer tiles at once")
-    announce(found, engine, quiet=quiet, runs=runs, trace=trace)
-    meter = Meter.of(found, engine, trace=trace, runs=runs)
+        check_trace(found, remedy="study fewer tiles at once")
+    announce(found, engine, quiet=quiet, trace=trace)
+    meter = Meter.of(found, engine, trace=trace)
     with run_progress(meter, quiet=quiet):
         yield meter
+
+
+@contextmanager
+def parallel_runs(
+    scenario: "Scenario", engine: str, runs: int, processes: int | None, *, quiet: bool, by_job: bool = False
+) -> "Iterator[ParallelRuns]":
+    """Say what will take long, and show how many of `runs` runs are done; gives what does them.
+
+    `by_job`: so many of each job, with a trace, which each run keeps to its end: MemoryError where the traces of all
+    processes do not fit into memory.
+    """
+    from tessbed.commands.progress import counted
+    from tessbed.scenarios.forecast import check_trace, forecasts
+    from tessbed.scenarios.study.parallel_runs import ParallelRuns
+
+    found = forecasts(scenario)
+    if by_job:
+        check_trace(found, min(runs, processes or os.cpu_count() or 1), "study fewer tiles at once")
+    announce(found, engine, quiet=quiet, runs=runs, trace=by_job)
+    with counted(runs * len(scenario.jobs) if by_job else runs, "runs", quiet=quiet) as progress:
+        yield ParallelRuns(processes, progress)
 
 
 def announce(found: "Sequence[Forecast]", engine: str, *, quiet: bool, runs: int = 1, trace: bool = False) -> None:

@@ -18,6 +18,7 @@ from tessbed.commands.study import (
     out_option,
     plot_option,
     print_provenance,
+    processes_option,
     varied_caption,
 )
 from tessbed.commands.types import SCENARIO, VARIED, Number
@@ -44,7 +45,7 @@ Exit code: 0 ok, 1 no point has a result, 2 invalid input."""
 @click.option("--seed", type=Number(0), default=0, show_default=True, help="Seed of the random draw.")
 @db_option
 @out_option
-@click.option("-j", "--processes", type=Number(1), metavar="N", help="Processes.  [default: one for each CPU]")
+@processes_option("one for each CPU")
 @click.option("--executor", "where", default="processes", show_default=True, help="here, processes, dask://HOST:PORT.")
 @engine_option
 @click.option("--load", "of_load", is_flag=True, help="Run the load at every point: latencies, drops and misses.")

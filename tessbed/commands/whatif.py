@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tessbed.commands.options import json_option, new_command, print_result, quiet_option, scenario_arguments
-from tessbed.commands.study import engine_option, measured, plot_option, print_provenance
+from tessbed.commands.study import engine_option, parallel_runs, plot_option, print_provenance, processes_option
 from tessbed.commands.types import Number
 
 HELP = """Re-run the EV74 jobs of SCENARIO with each parameter of the device one step down and up, halved, doubled and
@@ -15,6 +15,7 @@ infinitely good (unlimited, or free). Ranked by what a better value saves; anoma
 @new_command("whatif", HELP)
 @scenario_arguments
 @click.option("--top", type=Number(1), help="Number of parameters to show; all without it.")
+@processes_option()
 @engine_option
 @plot_option
 @json_option
@@ -24,6 +25,7 @@ def command(
     settings: tuple[str, ...],
     seed: int | None,
     top: int | None,
+    processes: int | None,
     engine: str,
     plot: Path | None,
     as_json: bool,
@@ -35,8 +37,8 @@ def command(
     from tessbed.scenarios.study.measurement import studied
 
     scenario = studied(load(file, settings, seed))
-    with measured(scenario, engine, quiet=quiet, runs=sensitivity.most_runs(scenario)) as meter:
-        base, rows = sensitivity.sensitivities(scenario, engine, meter)
+    with parallel_runs(scenario, engine, sensitivity.run_count(scenario), processes, quiet=quiet) as runs:
+        base, rows = sensitivity.sensitivities(scenario, engine, runs)
     reported = sensitivity.document(base, rows)
     print_provenance(reported, engine, quiet=quiet)
     if plot is not None:

@@ -165,24 +165,31 @@ class Scenario:
         reported = lower_bounds.document(self._measured(engine, trace=False))
         return study_report("bound", reported, lower_bounds.lines(reported))
 
-    def advise(self, *, max_workers: int = 16, within: float = 5.0, engine: str = "exact") -> StudyReport:
+    def advise(
+        self, *, max_workers: int = 16, within: float = 5.0, processes: int | None = None, engine: str = "exact"
+    ) -> StudyReport:
         """How many workers pay off: rows of job, workers, device_ticks, speedup, bound_ticks.
 
-        `within` percent of the bound counts as near, and as a gain.
+        `within` percent of the bound counts as near, and as a gain. `processes` is as in a sweep.
         """
         from tessbed.scenarios.study import worker_scaling
+        from tessbed.scenarios.study.parallel_runs import ParallelRuns
 
         most, percent = checked_integer("max_workers", max_workers, 1, 64), _percent("within", within)
-        reported = worker_scaling.document(
-            studied(self._admitted), most, percent, checked_name("engine", engine, ENGINES)
-        )
+        chosen, runs = checked_name("engine", engine, ENGINES), ParallelRuns(_processes(processes))
+        reported = worker_scaling.document(studied(self._admitted), most, percent, chosen, runs)
         return study_report("advise", reported, worker_scaling.lines(reported))
 
-    def whatif(self, *, engine: str = "exact") -> StudyReport:
-        """Each device parameter worse and better: rows of parameter, value, step, tried, device_ticks, anomaly."""
-        from tessbed.scenarios.study import sensitivity
+    def whatif(self, *, processes: int | None = None, engine: str = "exact") -> StudyReport:
+        """Each device parameter worse and better: rows of parameter, value, step, tried, device_ticks, anomaly.
 
-        found = sensitivity.sensitivities(studied(self._admitted), checked_name("engine", engine, ENGINES))
+        `processes` is as in a sweep.
+        """
+        from tessbed.scenarios.study import sensitivity
+        from tessbed.scenarios.study.parallel_runs import ParallelRuns
+
+        chosen, runs = checked_name("engine", engine, ENGINES), ParallelRuns(_processes(processes))
+        found = sensitivity.sensitivities(studied(self._admitted), chosen, runs)
         reported = sensitivity.document(*found)
         return study_report("whatif", reported, sensitivity.lines(reported))
 
@@ -228,9 +235,7 @@ class Scenario:
         planned = execution.plan_sweep(
             self._name, self._seeded, space, drawn, draw, LOAD if of_load else chosen, **given
         )
-        chosen = parse_executor(
-            *(("here", None) if processes is None else ("processes", checked_integer("processes", processes, 1, 1024)))
-        )
+        chosen = parse_executor(*(("here", None) if processes is None else ("processes", _processes(processes))))
         store = execution.MemoryStore() if db is None else execution.open_store(_path("db", db))
         with closing(store):
             found = execution.run_sweep(planned, store, BatchRunner(chosen.make_executor, chosen.width, chosen.deaths))
@@ -250,14 +255,15 @@ class Scenario:
         trials: int = 100,
         sampler: str = "random",
         seed: int = 0,
+        processes: int | None = None,
         db: object = None,
         engine: str = "exact",
     ) -> StudyReport:
         """The configuration with the fewest ticks in a space too large to sweep: rows of the trials, numbered from 1.
 
         `over` is as `vary` of a sweep. `minimise` is "ticks" or "job_ticks", or of the load "p99" and its like, or
-        "missed" or "dropped"; `sampler` "tpe" and "genetic" learn (they
-        need Optuna), "random" draws, "grid" goes in order. `report["best"]` is the best trial. `db` is as in a sweep.
+        "missed" or "dropped"; `sampler` "tpe" and "genetic" learn (they need Optuna), "random" draws, "grid" goes in
+        order. `report["best"]` is the best trial. `processes` and `db` are as in a sweep.
         """
         from tessbed.scenarios.study.search import report
         from tessbed.scenarios.study.search import trials as tried
@@ -278,8 +284,7 @@ class Scenario:
         engine = LOAD if of_load else chosen
         configurations = resolver.Resolver(self._name, self._seeded, engine, lambda name: self._read)
         store = execution.MemoryStore() if db is None else execution.open_store(_path("db", db))
-        with closing(store):
-            memory = tried.Memory(configurations, store)
+        with closing(store), tried.opened_memory(configurations, store, _processes(processes)) as memory:
             proposer = sampler_of(asked.sampler, space, count, asked.seed)
             found = tried.search(space, proposer, memory, asked.column, count, asked.seed)
         reported = report.document(asked, found, memory)
@@ -298,6 +303,11 @@ def _path(name: str, value: object) -> str:
     if not isinstance(path, str) or not path:
         raise refused(name, value, WANTED if name == "scenario" else "a path")
     return path
+
+
+def _processes(value: object) -> int:
+    """How many a study is given; none is this one alone."""
+    return 1 if value is None else checked_integer("processes", value, 1, 1024)
 
 
 def _percent(name: str, value: object) -> float:

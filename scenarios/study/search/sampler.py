@@ -7,8 +7,9 @@ sweep --random` draws, `grid` goes in order.
 """
 
 import warnings
+from collections import deque
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import attrs
 
@@ -20,14 +21,17 @@ CATEGORIES = 100  # longer lists of values are taken as numbers
 
 
 class Sampler(Protocol):
-    """Proposes a point, and receives its result before it is asked again."""
+    """Proposes points, several before it hears of the first, and receives their results in the same order."""
+
+    learns: ClassVar[bool]
+    """Whether results change what it proposes."""
 
     def ask(self) -> int:
         """The number of the next point; it may come twice."""
         ...
 
     def tell(self, value: int | None) -> None:
-        """What it is worth, less is better; None where it can not run."""
+        """What the earliest one without a result is worth, less is better; None where it can not run."""
         ...
 
     def want(self, number: int) -> None:
@@ -47,6 +51,7 @@ class ExhaustiveSampler:
     """Points in an order that nothing changes, each once."""
 
     numbers: Iterator[int]
+    learns: ClassVar[bool] = False
 
     def ask(self) -> int:
         """The next one."""
@@ -65,24 +70,26 @@ class OptunaSampler:
 
     study: Any
     space: Space
-    _trial: Any = None
+    learns: ClassVar[bool] = True
+    _trials: deque[Any] = attrs.field(factory=deque, init=False)
 
     def ask(self) -> int:
         """What the study suggests."""
-        self._trial = self.study.ask()
+        self._trials.append(self.study.ask())
         return self.space.number([self._place(axis.key, len(axis.values)) for axis in self.space.axes])
 
     def _place(self, key: str, count: int) -> int:
         if count > CATEGORIES:
-            return self._trial.suggest_int(key, 0, count - 1)
-        return self._trial.suggest_categorical(key, range(count))
+            return self._trials[-1].suggest_int(key, 0, count - 1)
+        return self._trials[-1].suggest_categorical(key, range(count))
 
     def tell(self, value: int | None) -> None:
         """A point that can not run counts as pruned, which the samplers take for the worst."""
+        trial = self._trials.popleft()
         if value is None:
-            self.study.tell(self._trial, state=_optuna().trial.TrialState.PRUNED)
+            self.study.tell(trial, state=_optuna().trial.TrialState.PRUNED)
         else:
-            self.study.tell(self._trial, value)
+            self.study.tell(trial, value)
 
     def want(self, number: int) -> None:
         """Goes in front of the study's own suggestions."""

@@ -3,20 +3,29 @@
 A sampler that learns begins with the scenario as it is, where the space holds it. A point that it proposes again is
 answered from memory, and an untried one, drawn by the seed, is put in front of its next suggestion. So a search of as
 many trials as the space has points tries them all.
+
+Trials are asked for in batches, whose size the number of processes does not change: a sampler hears of a batch as a
+whole, in the order of its proposals. So the same seed makes the same search on any machine.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 
 import attrs
 
 from tessbed.scenarios.format.diagnostics import ScenarioError
-from tessbed.scenarios.provenance.tick_basis import TickBasis, tick_basis
+from tessbed.scenarios.provenance.tick_basis import TickBasis
 from tessbed.scenarios.study.search.sampler import Sampler
-from tessbed.scenarios.study.sweep.execution import ResultStore
-from tessbed.scenarios.study.sweep.point import Row, failed, run_point
+from tessbed.scenarios.study.sweep.batches import BatchRunner
+from tessbed.scenarios.study.sweep.execution import Progress, ResultStore, plan_points, run_sweep
+from tessbed.scenarios.study.sweep.executors import growing_executor
+from tessbed.scenarios.study.sweep.point import Row
 from tessbed.scenarios.study.sweep.resolver import Resolver
 from tessbed.scenarios.study.sweep.space import Setting, Space
 from tessbed.sim.errors import SpecError
+
+BATCH = 8
+"""Trials that a sampler is asked for at once, where it learns."""
 
 
 @attrs.define
@@ -25,6 +34,7 @@ class Memory:
 
     resolver: Resolver
     store: ResultStore
+    runner: BatchRunner
     simulated: int = 0
     remembered: int = 0
     bases: dict[TickBasis, None] = attrs.field(factory=dict, init=False)
@@ -36,22 +46,33 @@ class Memory:
         """The configurations that have a row by now."""
         return list(self._known)
 
-    def row(self, point: Sequence[Setting]) -> Row:
-        """The results of a point: those of any earlier time, or of a run now. Its `error` says why there are none."""
-        try:
-            found = self.resolver.resolve(point)
-        except (SpecError, ScenarioError) as error:
-            return failed(str(error))
-        self.bases.setdefault(tick_basis(found.base, found.device))
-        if found.key not in self._known:
-            self._known |= self.store.known([found.key])
-        if found.key in self._known:
-            self.remembered += 1
-        else:
-            self.simulated += 1
-            self._known[found.key] = run_point(found.base, self.resolver.engine, found.device)
-            self.store.add([(found.key, self._known[found.key])])
-        return self._known[found.key]
+    def rows(self, points: Sequence[Sequence[Setting]], progress: Progress = lambda done: None) -> list[Row]:
+        """The results of points: those of any earlier time, or of runs now. An `error` says why there are none."""
+        planned, before = plan_points(self.resolver, points), self.simulated
+        self.bases |= dict.fromkeys(planned.bases())
+        rows = run_sweep(planned, self, self.runner, progress)
+        self.remembered += sum(key in planned.resolved for key in planned.keys) - (self.simulated - before)
+        return rows
+
+    def known(self, keys: Sequence[str]) -> dict[str, Row]:
+        """The rows that there are of these keys, here or in the store."""
+        self._known |= self.store.known([key for key in keys if key not in self._known])
+        return {key: self._known[key] for key in keys if key in self._known}
+
+    def add(self, rows: Iterable[tuple[str, Row]]) -> None:
+        """Keep what was simulated now."""
+        found = list(rows)
+        self.simulated += len(found)
+        self.store.add(found)
+        self._known.update(found)
+
+
+@contextmanager
+def opened_memory(resolver: Resolver, store: ResultStore, processes: int | None) -> Iterator[Memory]:
+    """A memory whose configurations run in so many processes, or one for each CPU, as soon as they pay off."""
+    chosen = growing_executor(processes)
+    with closing(BatchRunner(chosen.make_executor, chosen.width, chosen.deaths, keeps=True)) as runner:
+        yield Memory(resolver, store, runner)
 
 
 @attrs.frozen
@@ -77,9 +98,6 @@ class SearchResult:
         return len(self.trials) == self.space.size
 
 
-Progress = Callable[[int], None]
-
-
 def search(
     space: Space,
     sampler: Sampler,
@@ -93,22 +111,33 @@ def search(
     wanted = min(count, space.size)
     untried = iter(space.numbers(wanted, seed))
     trials: dict[int, Trial] = {}
-    baseline, repeated = memory.row(()), 0
+    (baseline,), repeated = memory.rows([()]), 0
     start = current_result(memory.resolver, space)
     if start is not None:
         sampler.want(start)
     while len(trials) < wanted:
-        number = sampler.ask()
-        if number in trials:
-            repeated += 1
+        proposed = _proposals(sampler, trials, wanted, untried)
+        fresh = [number for number in dict.fromkeys(proposed) if number not in trials]
+        points = [space.point(number) for number in fresh]
+        trials |= zip(fresh, map(Trial, points, memory.rows(points, progress)), strict=True)
+        repeated += len(proposed) - len(fresh)
+        for number in proposed:
             sampler.tell(trials[number].row.get(objective))
-            sampler.want(next(other for other in untried if other not in trials))
-        else:
-            point = space.point(number)
-            trials[number] = Trial(point, memory.row(point))
-            sampler.tell(trials[number].row.get(objective))
-            progress(1)
     return SearchResult(space, tuple(trials.values()), baseline, repeated)
+
+
+def _proposals(sampler: Sampler, tried: Mapping[int, Trial], wanted: int, untried: Iterator[int]) -> list[int]:
+    """Proposals until a batch of them, or what is left, is new; after one that is not, an untried point is wanted."""
+    proposed, fresh = [], {}
+    most = min(wanted - len(tried), BATCH if sampler.learns else wanted)
+    while len(fresh) < most:
+        number = sampler.ask()
+        proposed.append(number)
+        if number in tried or number in fresh:
+            sampler.want(next(other for other in untried if other not in tried and other not in fresh))
+        else:
+            fresh[number] = None
+    return proposed
 
 
 def current_result(resolver: Resolver, space: Space) -> int | None:

@@ -68,13 +68,15 @@ class Chunk:
 class BatchRunner:
     """`make_executor` makes a fresh executor; `width` batches are under way at a time; `work` does one.
 
-    `deaths` are the exceptions by which the executor reports that a worker is gone.
+    `deaths` are the exceptions by which the executor reports that a worker is gone. With `keeps` a run leaves the
+    executor to the next one, until `close`.
     """
 
     make_executor: Callable[[], Executor]
     width: int
     deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
     work: Callable[[Batch], list[Result]] = run_batch
+    keeps: bool = False
     _executor: Executor | None = attrs.field(default=None, init=False)
     _waiting: deque[BatchQueue] = attrs.field(factory=deque, init=False)
     _suspects: deque[Chunk] = attrs.field(factory=deque, init=False)
@@ -93,7 +95,19 @@ class BatchRunner:
                     if future in self._running:
                         yield from self._settle(future)
         finally:
-            self._dismiss()
+            if self._running or not self.keeps:
+                self.close()
+
+    def close(self) -> None:
+        """End the executor, and the processes of one that still works: nobody waits for what they do."""
+        if self._executor is not None:
+            processes = dict(getattr(self._executor, "_processes", None) or {}) if self._running else {}
+            for future in self._running:
+                future.cancel()
+            self._executor.shutdown(wait=False)
+            for process in processes.values():
+                process.terminate()
+        self._executor = None
 
     def finished(self) -> list[Result]:
         """After an interrupt: results that were done and not handed over yet."""
@@ -112,7 +126,7 @@ class BatchRunner:
                 self._suspects.popleft()
         except BrokenExecutor:
             if not self._running:
-                self._dismiss()
+                self.close()
                 return self._submit()
         return bool(self._running)
 
@@ -159,7 +173,7 @@ class BatchRunner:
             yield _all_failed(chunk.batch, f"{type(error).__name__}: {error}", bug=True)
         elif chunk.suspect:
             yield _all_failed(chunk.batch, f"its worker died twice: {error or type(error).__name__}")
-            self._dismiss()
+            self.close()
         else:
             self._suspect(chunk)
             if getattr(self._executor, "_broken", False):
@@ -170,22 +184,11 @@ class BatchRunner:
                     else:
                         self._suspect(lost)
                 self._running.clear()
-                self._dismiss()
+                self.close()
 
     def _suspect(self, chunk: Chunk) -> None:
         points = chunk.batch.points
         self._suspects.extend(Chunk(attrs.evolve(chunk.batch, points=(p,)), chunk.queue, suspect=True) for p in points)
-
-    def _dismiss(self) -> None:
-        """End the executor, and the processes of one that still works: nobody waits for what they do."""
-        if self._executor is not None:
-            processes = dict(getattr(self._executor, "_processes", None) or {}) if self._running else {}
-            for future in self._running:
-                future.cancel()
-            self._executor.shutdown(wait=False)
-            for process in processes.values():
-                process.terminate()
-        self._executor = None
 
 
 def _all_failed(batch: Batch, text: str, *, bug: bool = False) -> list[Result]:

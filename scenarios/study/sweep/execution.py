@@ -68,7 +68,11 @@ def plan_sweep(
     check_configuration(
         name, settings, space if number == space.size else space_of(points), option, read, of_load=engine == LOAD
     )
-    resolver = Resolver(name, tuple(settings), engine, read)
+    return plan_points(Resolver(name, tuple(settings), engine, read), points)
+
+
+def plan_points(resolver: Resolver, points: Sequence[Sequence[Setting]]) -> SweepPlan:
+    """The plan of any points."""
     resolved: dict[str, ResolvedPoint] = {}
     refused: dict[str, Row] = {}
     keys = []
@@ -80,7 +84,7 @@ def plan_sweep(
         except (SpecError, ScenarioError) as error:
             keys.append(resolver.refused_key(point))
             refused[keys[-1]] = failed(str(error))
-    return SweepPlan(points, tuple(keys), engine, resolved, refused)
+    return SweepPlan(tuple(map(tuple, points)), tuple(keys), resolver.engine, resolved, refused)
 
 
 Progress = Callable[[int], None]

@@ -9,6 +9,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExec
 from functools import partial
 from multiprocessing import get_context, parent_process
 from threading import Thread
+from time import perf_counter
 from typing import Any
 
 import attrs
@@ -17,6 +18,8 @@ from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioErro
 
 DASK = "dask://"
 PATIENCE_S = 3
+HERE_S = 2.0
+"""Work of less than this would be done here before other processes had started."""
 
 
 class LocalExecutor(Executor):
@@ -29,6 +32,21 @@ class LocalExecutor(Executor):
             future.set_result(fn(*args, **kwargs))
         except Exception as error:
             future.set_exception(error)
+        return future
+
+
+class GrowingPool(ProcessPoolExecutor):
+    """Runs calls in this process until they have taken HERE_S, and from then on in its own."""
+
+    _here_s = 0.0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """A future that is done already, or one of the pool's."""
+        if self._here_s >= HERE_S:
+            return super().submit(fn, *args, **kwargs)
+        began = perf_counter()
+        future = LocalExecutor().submit(fn, *args, **kwargs)
+        self._here_s += perf_counter() - began
         return future
 
 
@@ -51,12 +69,20 @@ def parse_executor(where: str, processes: int | None) -> ExecutorChoice:
     if where == "here":
         return ExecutorChoice(LocalExecutor, 1)
     if where == "processes":
-        count = processes or os.cpu_count() or 1
-        make_executor = partial(ProcessPoolExecutor, count, get_context("spawn"), _leave_with_parent)
-        return ExecutorChoice(make_executor, 2 * count)
+        return _pool(ProcessPoolExecutor, processes or os.cpu_count() or 1)
     if where.startswith(DASK):
         return _dask(where.removeprefix(DASK))
     raise _wrong(f'got "{where}", wanted here, processes or dask://HOST:PORT')
+
+
+def growing_executor(processes: int | None) -> ExecutorChoice:
+    """So many processes, or one for each CPU, as soon as they pay off; this one alone where only one is wanted."""
+    count = processes or os.cpu_count() or 1
+    return ExecutorChoice(LocalExecutor, 1) if count == 1 else _pool(GrowingPool, count)
+
+
+def _pool(kind: type[ProcessPoolExecutor], count: int) -> ExecutorChoice:
+    return ExecutorChoice(partial(kind, count, get_context("spawn"), _leave_with_parent), 2 * count)
 
 
 def _leave_with_parent() -> None:

@@ -1,6 +1,6 @@
 """Point: one configuration, from its device to a row of results. What a process or a cluster's worker runs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -47,13 +47,18 @@ class Batch:
 
 
 def run_batch(batch: Batch) -> list[Result]:
-    """(key, row) of every point, or of the first ones where they take longer than CHUNK_S; at least of one.
+    """(key, row) of the points of a chunk.
 
     What a point itself does wrong is its row's `error`. So is a failure of tessbed itself, as a `bug`.
     """
+    return run_chunk(run_point, batch)
+
+
+def run_chunk(run: Callable[[Scenario, str, DeviceSpec], Row], batch: Batch) -> list[Result]:
+    """(key, result) of every point, or of the first ones where they take longer than CHUNK_S; at least of one."""
     began, results = perf_counter(), []
     for key, device in batch.points:
-        results.append((key, run_point(batch.scenario, batch.engine, device)))
+        results.append((key, run(batch.scenario, batch.engine, device)))
         if perf_counter() - began >= CHUNK_S:
             break
     return results

@@ -98,7 +98,7 @@ def test_a_whatif_cell_is_an_independent_run() -> None:
 def test_advice_on_a_known_curve() -> None:
     """The knee, the count within the bound and the stretches are those of the curve, by hand."""
     scenario = studied(load("chroma", EV74))
-    points = worker_scaling.curve(worker_scaling.runs(scenario, 0, 8, "exact"))
+    points = worker_scaling.curve(worker_scaling.scaling_runs(scenario, 0, 8, "exact"))
     ticks = [measure_scenario(on_device(scenario, workers=w)).jobs[0].stats.device_ticks for w in range(1, 9)]
     assert [point.ticks for point in points] == ticks
     knee = worker_scaling.knee(points, 5)

@@ -10,10 +10,9 @@ from tessbed.cli import main
 from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.format.option_values import LOAD_OBJECTIVES, OBJECTIVES, SAMPLERS
 from tessbed.scenarios.study.search import report
-from tessbed.scenarios.study.search import trials as searching
 from tessbed.scenarios.study.search.sampler import OptunaSampler, sampler
-from tessbed.scenarios.study.search.trials import Memory, current_result, search
-from tessbed.scenarios.study.sweep import space
+from tessbed.scenarios.study.search.trials import BATCH, current_result, opened_memory, search
+from tessbed.scenarios.study.sweep import executors, point, space
 from tessbed.scenarios.study.sweep.batches import BatchRunner
 from tessbed.scenarios.study.sweep.execution import open_store, plan_sweep, run_sweep
 from tessbed.scenarios.study.sweep.executors import LocalExecutor
@@ -37,17 +36,26 @@ def timed(monkeypatch):
         found.append((engine, device))
         return run_point(scenario, engine, device)
 
-    monkeypatch.setattr(searching, "run_point", counted)
+    monkeypatch.setattr(point, "run_point", counted)
     return found
 
 
 def searched(
-    path, over=OVER, chosen="tpe", count=1000, seed=0, column="device_ticks", engine="exact", name=NAME, **more
+    path,
+    over=OVER,
+    chosen="tpe",
+    count=1000,
+    seed=0,
+    column="device_ticks",
+    engine="exact",
+    name=NAME,
+    processes=1,
+    **more,
 ):
     """(what was found, the memory) of a search with its results in `path`."""
     spanned = space.parse_space(over)
-    with closing(open_store(str(path))) as store:
-        memory = Memory(Resolver(name, ON_DEVICE, engine), store)
+    resolver = Resolver(name, ON_DEVICE, engine)
+    with closing(open_store(str(path))) as store, opened_memory(resolver, store, processes) as memory:
         count = min(count, spanned.size)
         return search(spanned, sampler(chosen, spanned, count, seed), memory, column, count, seed, **more), memory
 
@@ -108,21 +116,27 @@ def test_no_configuration_is_timed_twice(chosen, tmp_path, timed) -> None:
     assert (len(timed), remembering.simulated, remembering.remembered) == (20, 0, 21)
     assert (again.trials, again.repeated) == (found.trials, found.repeated)
     swept(tmp_path / "s")
+    assert len(timed) == 40
     searched(tmp_path / "s", chosen=chosen)
-    assert len(timed) == 20
+    assert len(timed) == 40
 
 
 def test_an_interrupted_search_goes_on(tmp_path, timed) -> None:
     """The same search again ends as one that nobody interrupted, and times only what is left."""
 
-    def stop(done):
-        if len(timed) == 7:
+    done = []
+
+    def stop(more):
+        done.append(more)
+        if sum(done) >= 7:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         searched(tmp_path / "a", progress=stop)
+    before = len(timed)
+    assert before < 20
     resumed, memory = searched(tmp_path / "a")
-    assert (len(timed), len(set(timed)), memory.simulated) == (20, 20, 13)
+    assert (len(timed), len(set(timed)), memory.simulated) == (20, 20, 20 - before)
     assert resumed == searched(tmp_path / "b")[0]
 
 
@@ -137,6 +151,8 @@ def test_what_a_sampler_proposes_again_is_answered_from_memory(tmp_path, timed) 
     """A stubborn sampler gets the same answer each time, and an untried point of the seed's draw in between."""
 
     class Stubborn:
+        learns = True
+
         def __init__(self):
             self.wanted, self.reported = [], []
 
@@ -150,8 +166,8 @@ def test_what_a_sampler_proposes_again_is_answered_from_memory(tmp_path, timed) 
             self.wanted.append(number)
 
     spanned, stubborn = space.parse_space(["device.workers=1..8"]), Stubborn()
-    with closing(open_store(str(tmp_path / "r"))) as store:
-        memory = Memory(Resolver(NAME, ON_DEVICE, "exact"), store)
+    resolver = Resolver(NAME, ON_DEVICE, "exact")
+    with closing(open_store(str(tmp_path / "r"))) as store, opened_memory(resolver, store, 1) as memory:
         found = search(spanned, stubborn, memory, "device_ticks", 8, 5)
     assert dict(found.trials[0].point) == {"device.workers": "4"}
     assert len({trial.point for trial in found.trials}) == 8
@@ -169,6 +185,43 @@ def test_one_seed_one_search(chosen, tmp_path) -> None:
     assert one.trials != other.trials
     assert len(one.trials) == 30
     assert not one.exhaustive
+
+
+@pytest.mark.parametrize("chosen", SAMPLERS)
+def test_any_number_of_processes_makes_the_same_search(chosen, tmp_path, monkeypatch) -> None:
+    """Trials, repetitions and counts of two real processes are those of this one alone."""
+    monkeypatch.setattr(executors, "HERE_S", 0.0)
+    over = ("device.workers=1..16", "device.slots=1..8", "device.dma.outstanding=1..16")
+    (one, serial), (two, parallel) = (
+        searched(tmp_path / str(count), over, chosen, 20, 5, processes=count) for count in (1, 2)
+    )
+    assert one == two
+    assert (serial.simulated, serial.remembered) == (parallel.simulated, parallel.remembered)
+    assert serial.bases == parallel.bases
+
+
+def test_a_batch_is_answered_as_a_whole(tmp_path) -> None:
+    """A sampler that learns gives a batch of new points before it hears of the first, in the order of its asking."""
+    heard, asked = [], []
+
+    class Counting:
+        learns = True
+
+        def ask(self):
+            asked.append(len(heard))
+            return len(asked) - 1
+
+        def tell(self, value):
+            heard.append(value)
+
+        def want(self, number):
+            pass
+
+    spanned, resolver = space.parse_space(["device.workers=1..20"]), Resolver(NAME, ON_DEVICE, "exact")
+    with closing(open_store(str(tmp_path / "r"))) as store, opened_memory(resolver, store, 1) as memory:
+        found = search(spanned, Counting(), memory, "device_ticks", 20, 0)
+    assert asked == [0] * BATCH + [BATCH] * BATCH + [2 * BATCH] * 4
+    assert heard == [trial.row["device_ticks"] for trial in found.trials]
 
 
 def test_random_and_grid_take_the_points_of_a_sweep(tmp_path) -> None:
@@ -278,7 +331,7 @@ def test_without_optuna(monkeypatch) -> None:
 
 
 def test_an_interrupted_search_says_how_many_configurations_are_kept(tmp_path, monkeypatch, capfd) -> None:
-    """Each is in the file when it is done; the number is that of the rows."""
+    """Each chunk is in the file when it is done; the number is that of the rows."""
     monkeypatch.chdir(tmp_path)
     calls = iter(range(100))
 
@@ -287,7 +340,8 @@ def test_an_interrupted_search_says_how_many_configurations_are_kept(tmp_path, m
             raise KeyboardInterrupt
         return run_point(scenario, engine, device)
 
-    monkeypatch.setattr(searching, "run_point", counted)
+    monkeypatch.setattr(point, "run_point", counted)
+    monkeypatch.setattr(point, "CHUNK_S", 0)
     with pytest.raises(SystemExit) as ended:
         main(["search", "luma", "--over", "device.workers=1..16", "--sampler", "grid", "--db", "r"])
     assert ended.value.code == 130

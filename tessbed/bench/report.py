@@ -1,14 +1,12 @@
-"""The bench's report: runs the cases; prints a line for each and geometric means; draws the plot of `--plot`."""
+"""The bench's report: runs the cases; prints a line for each and geometric means."""
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from statistics import geometric_mean
 
 import attrs
 
 from tessbed.bench.cases import CASES, BenchCase
 from tessbed.bench.measurement import BenchMeasurement, measure_case
-from tessbed.scenarios.output.files import replacing
 
 SCHEMA_VERSION = 1
 MOVING = ("tess", "detess", "detesscast")
@@ -105,24 +103,3 @@ def _line(entry: BenchMeasurement) -> str:
 def _summary_line(entry: Summary) -> str:
     ratios = f"{entry.copy_ratio:>8.2f}{entry.user_ratio:>8.2f}  {entry.worst_user_ratio:.2f}"
     return f"{entry.name:<46}{entry.cases:>8}{'':>18}{ratios}"
-
-
-def write_plot(report: BenchReport, path: Path) -> None:
-    """Both ratios of every case as bars on a logarithmic axis; ImportError without matplotlib."""
-    from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
-
-    names = [entry.name for entry in report.measurements]
-    figure = Figure(figsize=(9, 1 + len(names) / 4), layout="constrained")
-    for axes, ratio, title in zip(
-        figure.subplots(1, 2, sharey=True),
-        ("copy_ratio", "user_ratio"),
-        ("times np.copyto", "times plain numpy"),
-        strict=True,
-    ):
-        axes.barh(names, [getattr(entry, ratio) for entry in report.measurements])
-        axes.set_xscale("log")
-        axes.axvline(1, color="black", linewidth=1)
-        axes.set_title(title)
-    figure.axes[0].invert_yaxis()
-    with replacing(path) as part:
-        figure.savefig(part)

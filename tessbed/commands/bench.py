@@ -28,7 +28,7 @@ Measurements only: the host's processor is not an A65. Exit code: 0 measured, 2 
 def command(match: str, rounds: int, plot: Path | None, as_json: bool, quiet: bool) -> None:
     """The table, or the document, on stdout."""
     from tessbed.bench.cases import CASES
-    from tessbed.bench.report import bench_document, format_bench, run_bench, write_plot
+    from tessbed.bench.report import bench_document, format_bench, run_bench
     from tessbed.commands.progress import counted
 
     chosen = [case.name for case in CASES if match in case.name]
@@ -44,5 +44,7 @@ def command(match: str, rounds: int, plot: Path | None, as_json: bool, quiet: bo
     else:
         echo_text(format_bench(report))
     if plot:
+        from tessbed.bench.plot import write_plot
+
         write_plot(report, plot)
         say(f"drawn: {plot}", quiet=quiet)

@@ -368,7 +368,9 @@ typedef struct Around { i64 count, tiled[2], linear; } Around;
 
 typedef struct Spatial { /* one spatial class: loops over slices and tiles around its one or two channel parts */
     Around loop[MAX_LOOPS];
-    int loops, parts, taken; /* the nests have taken the loops over: around them only gaps are left to fill */
+    int loops, parts;
+    int moved; /* the nests have taken all loops over, and have run: only gaps are left to fill */
+    int split; /* else they have those from this one on */
     Part part[2];
 } Spatial;
 
@@ -379,17 +381,28 @@ static void move_part(const Part *part, u8 *tiled, u8 *linear) {
         run_nest(part->nest + i, 0, tiled + part->nest[i].tiled, linear + part->nest[i].linear);
 }
 
-static void fill_gaps(const Part *part, u8 *tiled) {
-    if (part->gap_bytes)
-        for (i64 tile = 0; tile < part->tiles; tile++)
-            memset(tiled + tile * part->tile_step + part->gap, 0, (size_t)part->gap_bytes);
+static ALWAYS_INLINE void clear_gap(u8 *gap, i64 bytes) {
+#if defined(TESSBED_SSSE3)
+    if (bytes < 16) { store_part(gap, _mm_setzero_si128(), bytes); return; }
+#endif
+    memset(gap, 0, (size_t)bytes);
+}
+
+/* Fills the gaps of a part's tiles under the loops from `depth` on. */
+static void fill_gaps(const Spatial *all, int part, int depth, u8 *tiled) {
+    const Part *p = all->part + part;
+    if (!p->gap_bytes) return;
+    if (depth < all->loops)
+        for (i64 n = 0; n < all->loop[depth].count; n++) fill_gaps(all, part, depth + 1, tiled + n * all->loop[depth].tiled[part]);
+    else
+        for (i64 tile = 0; tile < p->tiles; tile++) clear_gap(tiled + tile * p->tile_step + p->gap, p->gap_bytes);
 }
 
 static void run_spatial(const Spatial *all, int depth, Place at) {
-    if (depth == all->loops) {
+    if (depth == all->split) {
         for (int i = 0; i < all->parts; i++) {
-            if (!all->taken) move_part(all->part + i, at.tiled[i], at.linear[i]);
-            fill_gaps(all->part + i, at.tiled[i]);
+            if (!all->moved) move_part(all->part + i, at.tiled[i], at.linear[i]);
+            fill_gaps(all, i, depth, at.tiled[i]);
         }
         return;
     }
@@ -407,15 +420,30 @@ static void add_around(Spatial *all, i64 count, i64 tiled, i64 other, i64 linear
     if (count != 1) all->loop[all->loops++] = (Around){count, {tiled, other}, linear};
 }
 
-/* The loops around a part, for its nests to merge them with their own. */
-static int take_over(const Spatial *all, int part, Loop *around) {
+/* The loops around a part that its nests merge with their own. */
+static int take_over(const Spatial *all, int from, int part, Loop *around) {
     int loops = 0;
-    for (int i = 0; i < all->loops; i++)
+    for (int i = from; i < all->loops; i++)
         add_loop(around, &loops, all->loop[i].count, all->loop[i].tiled[part], all->loop[i].linear);
     return loops;
 }
 
-/* Where a part starts, and the steps of the loops that are left around it. */
+/* The first of the innermost loops whose tiles together are so small that they are still in the first cache when their gaps are
+   filled behind all of them. */
+#if defined(TESSBED_SSSE3)
+#define SMALL_BYTES 16384
+#else
+#define SMALL_BYTES 0
+#endif
+static int first_small(const Spatial *all, const Tiles *const *of) {
+    int first = all->loops;
+    i64 bytes = 0;
+    for (int i = 0; i < all->parts; i++) bytes += of[i]->counts[0] * of[i]->span;
+    for (; first && bytes <= SMALL_BYTES / all->loop[first - 1].count; first--) bytes *= all->loop[first - 1].count;
+    return first;
+}
+
+/* Where a part starts, and the steps of the loops around it. */
 static Steps steps_around(const Spatial *all, int part, Place at) {
     Steps steps = {(u64)(uintptr_t)at.tiled[part], (u64)(uintptr_t)at.linear[part]};
     for (int i = 0; i < all->loops; i++) steps = with(steps, all->loop[i].tiled[part], all->loop[i].linear);
@@ -434,7 +462,7 @@ static int set_gaps(const Program *program, const Tiles *t, Part *part) {
 /* The spatial class of `tiles`; its channel parts lie `apart` classes from each other.
 
    Nests take over the loops around a lone part without gaps, which need none, and those around scattered channels, which
-   are read and written in the order of the linear side. */
+   are read and written in the order of the linear side. Else they take over loops around small tiles. */
 static void run_class(const Program *program, const Tiles *tiles, i64 apart, u8 *tiled, u8 *linear, Buffers *buffers) {
     const Loop *outer = outer_loops(program);
     const Ends ends = {{tiled + program->tiled_bytes, linear + program->linear_bytes}, buffers};
@@ -449,16 +477,17 @@ static void run_class(const Program *program, const Tiles *tiles, i64 apart, u8 
     for (int i = 1; i < 4; i++)
         add_around(&all, tiles->counts[i], tiles->tiled_steps[i], of[1]->tiled_steps[i], tiles->linear_steps[i]);
     for (int i = 0; i < all.parts; i++) gaps |= set_gaps(program, of[i], all.part + i);
-    all.taken = scattered(program) || (all.parts == 1 && !gaps);
+    all.moved = scattered(program) || (all.parts == 1 && !gaps);
+    all.split = all.moved ? all.loops : first_small(&all, of);
     for (int i = 0; i < all.parts; i++) {
         Loop around[MAX_LOOPS];
-        int loops = all.taken ? take_over(&all, i, around) : 0;
+        int loops = take_over(&all, all.moved ? 0 : all.split, i, around);
         at.tiled[i] = tiled + of[i]->tiled_offset;
         at.linear[i] = linear + of[i]->linear_offset;
         all.part[i].nests = make_nests(program, of[i], around, loops, all.part[i].nest, steps_around(&all, i, at), &ends);
-        if (all.taken) move_part(all.part + i, at.tiled[i], at.linear[i]);
+        if (all.moved) move_part(all.part + i, at.tiled[i], at.linear[i]);
     }
-    if (!all.taken || gaps) run_spatial(&all, 0, at);
+    if (!all.moved || gaps) run_spatial(&all, 0, at);
 }
 
 static void run_program(const Program *program, u8 *tiled, u8 *linear) {

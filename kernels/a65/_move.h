@@ -53,8 +53,22 @@ static inline i64 least(i64 a, i64 b) { return a < b ? a : b; }
         }                                                       \
     } while (0)
 
+/* A duo takes runs of 32 and more by pieces of 32; the last one overlaps. */
+#ifdef WIDE_DUO
+#define BY_DUOS(n, P32)                                         \
+    if ((n) >= 32) {                                            \
+        i64 i = 0;                                              \
+        for (; i + 32 <= (n); i += 32) { P32; }                 \
+        if (i < (n)) { i = (n) - 32; P32; }                     \
+        return;                                                 \
+    }
+#else
+#define BY_DUOS(n, P32)
+#endif
+
 static ALWAYS_INLINE void copy_run(u8 *to, const u8 *from, i64 n) {
     if (n > 128) { memcpy(to, from, (size_t)n); return; }
+    BY_DUOS(n, store_duo(to + i, load_duo(from + i)))
     PIECES(n, store(to + i, load(from + i)), store8(to + i, load8(from + i)), store4(to + i, load4(from + i)),
            to[i] = from[i]);
 }
@@ -80,13 +94,41 @@ static inline void split4(u8 *low, u8 *high, const u8 *words) {
     store4(low, even(a, a));
     store4(high, odd(a, a));
 }
+#ifdef WIDE_DUO
+static inline void split32(u8 *low, u8 *high, const u8 *words) {
+    const duo a = split_words(load_duo(words)), b = split_words(load_duo(words + 32));
+    store_duo(low, lows_of(a, b));
+    store_duo(high, highs_of(a, b));
+}
+/* Words 0 to 7 and 16 to 23 of two planes, and the others. */
+typedef struct Zipped { duo first, second; } Zipped;
+static inline Zipped zipped(const u8 *low, const u8 *high) {
+    const duo a = load_duo(low), b = load_duo(high);
+    return (Zipped){duo_zip_lo(a, b), duo_zip_hi(a, b)};
+}
+static inline void join32(u8 *words, const u8 *low, const u8 *high) {
+    const Zipped z = zipped(low, high);
+    store_duo(words, lows_of(z.first, z.second));
+    store_duo(words + 32, highs_of(z.first, z.second));
+}
+static inline void widen32(u8 *out, const u8 *low, const u8 *high) {
+    const Zipped z = zipped(low, high);
+    store_duo(out, widen8(low_of(z.first)));
+    store_duo(out + 32, widen8(low_of(z.second)));
+    store_duo(out + 64, widen8(high_of(z.first)));
+    store_duo(out + 96, widen8(high_of(z.second)));
+}
+#endif
+
 static ALWAYS_INLINE void split_run(u8 *low, u8 *high, const u8 *words, i64 n) {
+    BY_DUOS(n, split32(low + i, high + i, words + 2 * i))
     PIECES(n, split16(low + i, high + i, words + 2 * i), split8(low + i, high + i, words + 2 * i),
            split4(low + i, high + i, words + 2 * i), (low[i] = words[2 * i], high[i] = words[2 * i + 1]));
 }
 
 static inline void join16(u8 *words, duo planes) { store_duo(words, join_words(planes)); }
 static ALWAYS_INLINE void join_run(u8 *words, const u8 *low, const u8 *high, i64 n) {
+    BY_DUOS(n, join32(words + 2 * i, low + i, high + i))
     PIECES(n, join16(words + 2 * i, load_planes(low + i, high + i)),
            store(words + 2 * i, zip_lo(load8(low + i), load8(high + i))),
            store8(words + 2 * i, zip_lo(load4(low + i), load4(high + i))),
@@ -105,6 +147,7 @@ static inline void widen1(u8 *out, u8 low, u8 high) {
     out[3] = high;
 }
 static ALWAYS_INLINE void widen_run(u8 *out, const u8 *low, const u8 *high, i64 n) {
+    BY_DUOS(n, widen32(out + 4 * i, low + i, high + i))
     PIECES(n, widen16(out + 4 * i, load_planes(low + i, high + i)),
            store_duo(out + 4 * i, widen8(zip_lo(load8(low + i), load8(high + i)))),
            store(out + 4 * i, wide_lo(zip_lo(load4(low + i), load4(high + i)))), widen1(out + 4 * i, low[i], high[i]));
@@ -266,13 +309,47 @@ static ALWAYS_INLINE void stream_widen_pixels(const Row *row, u8 *tiled, u8 *lin
 #define WIDEN_GROUP(t, l) widen16(l, load_duo(t))
 #define STREAM_WIDEN_GROUP(t, l) stream_widen16(l, load_duo(t))
 
+#ifdef WIDE_DUO
+/* Bytes of two pixels, which follow each other in a tile, or of two groups, which do so in a pixel, are one duo. Returns how many
+   pixels were moved. */
+static ALWAYS_INLINE i64 pack_duo_pixels(const Row *row, u8 *tiled, const u8 *linear, i64 pixels, i64 groups) {
+    const i64 next = row->linear_step, apart = row->group_linear;
+    i64 p = 0;
+    if (row->tiled_step != 16) return 0;
+    for (; p + 2 <= pixels; p += 2, tiled += 32, linear += 2 * next)
+        for (i64 g = 0; g < groups; g++) {
+            const u8 *from = linear + g * apart;
+            store_duo(tiled + g * row->group_tiled, duo_of(load(from), load(from + next)));
+        }
+    return p;
+}
+static ALWAYS_INLINE i64 unpack_duo_groups(const Row *row, const u8 *tiled, u8 *linear, i64 pixels, i64 groups) {
+    const i64 apart = row->group_tiled;
+    if (row->group_linear != 16 || groups % 2) return 0;
+    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
+        for (i64 g = 0; g < groups; g += 2)
+            store_duo(linear + 16 * g, duo_of(load(tiled + g * apart), load(tiled + (g + 1) * apart)));
+    return pixels;
+}
+#define BYTE_DUOS(move)                                                                                                \
+    const i64 done = row->streams_out ? 0                                                                              \
+                     : row->groups == 4 ? move(row, tiled, linear, pixels, 4)                                          \
+                     : row->groups == 2 ? move(row, tiled, linear, pixels, 2)                                          \
+                                        : move(row, tiled, linear, pixels, row->groups);                               \
+    tiled += done * row->tiled_step, linear += done * row->linear_step, pixels -= done;
+#else
+#define BYTE_DUOS(move)
+#endif
+
 static void pack_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     if (row->streams_out) { STREAM_GROUPS(STREAM_SPLIT_GROUP) } else { BY_GROUPS(SPLIT_GROUP) }
 }
 static void pack_byte_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    BYTE_DUOS(pack_duo_pixels)
     if (row->streams_out) { STREAM_GROUPS(STREAM_PACK_GROUP) } else { BY_GROUPS(PACK_GROUP) }
 }
 static void unpack_byte_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    BYTE_DUOS(unpack_duo_groups)
     STREAMED_OR_NOT(STREAM_UNPACK_GROUP, UNPACK_GROUP)
 }
 static void unpack_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {

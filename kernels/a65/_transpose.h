@@ -89,6 +89,11 @@ static ALWAYS_INLINE void unpack_block(const Row *row, const u8 *tiled, u8 *line
 #undef ONE
 #undef PUT
 }
+static ALWAYS_INLINE void put_part(u8 *to, vec v, i64 bytes, i64 width) {
+    if (width < 4) { store_part(to, v, bytes); return; }
+    store_part(to, wide_lo(v), least(bytes, 16));
+    if (bytes > 16) store_part(to + 16, wide_hi(v), bytes - 16);
+}
 #ifdef WIDE_DUO /* the two blocks of a duo have tiled places of their own */
 static ALWAYS_INLINE void pack_duo_block(const Row *row, u8 *tiled, u8 *other, const u8 *linear, i64 planes) {
     const i64 step = row->tiled_step, plane = row->plane, apart = row->channel_stride;
@@ -125,6 +130,66 @@ static ALWAYS_INLINE void unpack_duo_block(const Row *row, const u8 *tiled, cons
 #undef ONE
 #undef PUT
 }
+#endif
+
+#ifdef WIDE_DUO
+/* A pair is two groups of channels, side by side in each pixel: a column of it is 32 bytes. The first `columns` are moved. */
+static ALWAYS_INLINE void pack_pair(const Row *row, u8 *tiled, const u8 *linear, i64 planes, i64 columns) {
+    const i64 step = row->tiled_step, plane = row->plane, apart = row->channel_stride;
+#define LINE(i) duo_of(load(linear + (i) * apart), load(linear + ((i) + 16) * apart))
+#define ONE(k) if (first + k < columns) store_duo(COLUMN(tiled, first + k), m[k]);
+#define PUT(number) { const i64 first = number; EIGHT(ONE) }
+    BLOCK(duo, duo_zip_lo, duo_zip_hi, LINE, PUT);
+#undef LINE
+#undef ONE
+#undef PUT
+}
+static ALWAYS_INLINE void unpack_pair(const Row *row, const u8 *tiled, u8 *linear, i64 planes, i64 width, i64 bytes) {
+    const i64 step = row->tiled_step, plane = row->plane, apart = row->channel_stride;
+#define LINE(i) load_duo(COLUMN(tiled, i))
+#define ONE(k)                                                                                                         \
+    put_part(linear + (first + k) * apart, low_of(m[k]), bytes, width);                                                \
+    put_part(linear + (first + k + 16) * apart, high_of(m[k]), bytes, width);
+#define PUT(number) { const i64 first = number; EIGHT(ONE) }
+    BLOCK(duo, duo_zip_lo, duo_zip_hi, LINE, PUT);
+#undef LINE
+#undef ONE
+#undef PUT
+}
+#endif
+
+#if defined(TESSBED_SSSE3)
+/* A block of a row that is shorter: of its columns, or of each channel, the first so many bytes are moved. Lines are read whole. */
+static ALWAYS_INLINE void pack_part(const Row *row, u8 *tiled, const u8 *linear, i64 planes, i64 columns) {
+    const i64 step = row->tiled_step, plane = row->plane, apart = row->channel_stride;
+#define LINE(i) load(linear + (i) * apart)
+#define ONE(k) if (first + k < columns) store(COLUMN(tiled, first + k), m[k]);
+#define PUT(number) { const i64 first = number; EIGHT(ONE) }
+    BLOCK(vec, zip_lo, zip_hi, LINE, PUT);
+#undef LINE
+#undef ONE
+#undef PUT
+}
+static ALWAYS_INLINE void unpack_part(const Row *row, const u8 *tiled, u8 *linear, i64 planes, i64 width, i64 bytes) {
+    const i64 step = row->tiled_step, plane = row->plane, apart = row->channel_stride;
+#define LINE(i) load(COLUMN(tiled, i))
+#define ONE(k) put_part(linear + (first + k) * apart, m[k], bytes, width);
+#define PUT(number) { const i64 first = number; EIGHT(ONE) }
+    BLOCK(vec, zip_lo, zip_hi, LINE, PUT);
+#undef LINE
+#undef ONE
+#undef PUT
+}
+/* Where a block's last line ends. */
+static ALWAYS_INLINE const u8 *packed_lines_end(const Row *row, const u8 *linear) {
+    return linear + 15 * row->channel_stride + 16;
+}
+static ALWAYS_INLINE const u8 *unpacked_lines_end(const Row *row, const u8 *tiled, i64 planes) {
+    return tiled + (16 / planes - 1) * row->tiled_step + (planes - 1) * row->plane + 16;
+}
+#define OR_PART(read, end, move) else if ((read) <= (end)) move;
+#else
+#define OR_PART(read, end, move)
 #endif
 
 /* What a block at an edge covers: its channels and pixels, the bytes that are written of each plane of a pixel (or 16 where
@@ -169,11 +234,7 @@ static ALWAYS_INLINE void unpack_edge(const Row *row, const u8 *tiled, u8 *linea
 #define ONE(k)                                                                                                         \
     if (first + k < edge.channels) {                                                                                   \
         u8 *to = linear + (first + k) * row->channel_stride;                                                           \
-        if (width < 4) store_part(to, m[k], bytes);                                                                    \
-        else {                                                                                                         \
-            store_part(to, wide_lo(m[k]), least(bytes, 16));                                                           \
-            if (bytes > 16) store_part(to + 16, wide_hi(m[k]), bytes - 16);                                            \
-        }                                                                                                              \
+        put_part(to, m[k], bytes, width);                                                                              \
     }
 #define PUT(number) { const i64 first = number; EIGHT(ONE) }
     BLOCK(vec, zip_lo, zip_hi, LINE, PUT);
@@ -220,11 +281,48 @@ static ALWAYS_INLINE const u8 *over_end(const Row *row, Cursor at, i64 planes) {
     return row->tiled_step == row->stored * planes ? at.place + at.left * row->tiled_step : NULL;
 }
 
+#ifdef WIDE_DUO
+/* The channels of whole groups, pair by pair; the last pair overlaps the one before. */
+#define EACH_PAIR for (i64 c = 0, last = g.last - 16; c <= last; c = c < last && c + 32 > last ? last : c + 32)
+
+/* Packs the whole groups of a row by pairs, if there are two or more and each line can be read whole. Returns whether it did. */
+static ALWAYS_INLINE int pack_pairs(const Row *row, Groups g, u8 *tiled, u8 *linear, i64 pixels, i64 planes) {
+    const i64 block = 16 / planes, chunk = row->chunk, apart = row->channel_stride;
+    if (g.last < 16) return 0;
+    if (pixels < block) {
+        if (packed_lines_end(row, linear + g.last * apart) > row->linear_end) return 0;
+        EACH_PAIR pack_pair(row, tiled + c, linear + c * apart, planes, pixels * planes);
+        return 1;
+    }
+    Cursor start = {tiled, least(row->segment, pixels)}, at = start;
+    for (i64 p0 = 0; p0 < pixels; p0 += chunk, start = at) {
+        const i64 end = least(pixels, p0 + chunk);
+        EACH_PAIR {
+            at = start;
+            for (i64 p = p0; p < end; p += block) {
+                if (end - p < block) p = pixels - block, at = (Cursor){tiled + p * row->tiled_step, block};
+                pack_pair(row, next_place(&at, row, block) + c, linear + p * planes + c * apart, planes, 16);
+            }
+        }
+    }
+    return 1;
+}
+/* Unpacks a row that is shorter than a block in the same way. */
+static ALWAYS_INLINE int unpack_pairs(const Row *row, Groups g, u8 *tiled, u8 *linear, i64 pixels, i64 planes, i64 width) {
+    const i64 block = 16 / planes;
+    if (g.last < 16 || pixels >= block) return 0;
+    if (unpacked_lines_end(row, tiled + g.last, planes) > row->tiled_end) return 0;
+    EACH_PAIR unpack_pair(row, tiled + c, linear + c * row->channel_stride, planes, width, pixels * width);
+    return 1;
+}
+#endif
+
 /* Goes through a row by chunks of pixels, groups of channels and blocks of pixels: `duo` and `whole` move blocks of the group
    at channel c, `edge` what is no whole block. */
-#define TRANSPOSED(planes, width, DUO, WHOLE, EDGE)                                                                    \
+#define TRANSPOSED(planes, width, PAIRS, DUO, WHOLE, PART, EDGE)                                                                \
     const i64 block = 16 / (planes), chunk = row->chunk, apart = row->channel_stride;                                  \
-    const Groups g = groups_of(row);                                                                                   \
+    Groups g = groups_of(row);                                                                                         \
+    if (PAIRS) g.last = -1;                                                                                            \
     Cursor start = {tiled, least(row->segment, pixels)};                                                               \
     for (i64 p0 = 0; p0 < pixels; p0 += chunk) {                                                                       \
         const i64 end = least(pixels, p0 + chunk);                                                                     \
@@ -241,6 +339,7 @@ static ALWAYS_INLINE const u8 *over_end(const Row *row, Cursor at, i64 planes) {
                 const i64 count = least(block, end - p);                                                               \
                 u8 *const first = next_place(&at, row, count) + c, *const line = linear + p * (width) + c * apart;     \
                 if (count == block) WHOLE;                                                                             \
+                PART                                                                                                   \
                 else EDGE(((Edge){16, count, 16, NULL}));                                                              \
             }                                                                                                          \
         }                                                                                                              \
@@ -266,14 +365,18 @@ static ALWAYS_INLINE const u8 *over_end(const Row *row, Cursor at, i64 planes) {
         u8 *const line = linear + p * (width) + c * apart;                                                             \
         MOVE;                                                                                                          \
     }
+#define PAIRS(moved) moved
 #else
 #define DUOS(width, MOVE)
+#define PAIRS(moved) 0
 #endif
 
 static ALWAYS_INLINE void pack_transposed(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 planes) {
 #define EDGE(edge) (planes == 1 ? pack_byte_edge : pack_word_edge)(row, first, line, edge)
-    TRANSPOSED(planes, planes, DUOS(planes, pack_duo_block(row, first, other, line, planes)),
-               pack_block(row, first, line, planes), EDGE)
+    TRANSPOSED(planes, planes, PAIRS(pack_pairs(row, g, tiled, linear, pixels, planes)), DUOS(planes, pack_duo_block(row, first, other, line, planes)),
+               pack_block(row, first, line, planes),
+               OR_PART(packed_lines_end(row, line), row->linear_end, pack_part(row, first, line, planes, count * planes)),
+               EDGE)
 #undef EDGE
 }
 static void pack_transposed_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
@@ -284,8 +387,11 @@ static void pack_transposed_words(const Row *row, u8 *tiled, u8 *linear, i64 pix
 }
 static ALWAYS_INLINE void unpack_transposed(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 planes, i64 width) {
 #define EDGE(edge) (planes == 1 ? unpack_byte_edge : unpack_word_edge)(row, first, line, edge)
-    TRANSPOSED(planes, width, DUOS(width, unpack_duo_block(row, first, other, line, planes, width)),
-               unpack_block(row, first, line, planes, width), EDGE)
+    TRANSPOSED(planes, width, PAIRS(unpack_pairs(row, g, tiled, linear, pixels, planes, width)), DUOS(width, unpack_duo_block(row, first, other, line, planes, width)),
+               unpack_block(row, first, line, planes, width),
+               OR_PART(unpacked_lines_end(row, first, planes), row->tiled_end,
+                       unpack_part(row, first, line, planes, width, count * width)),
+               EDGE)
 #undef EDGE
 }
 static void unpack_transposed_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
@@ -361,13 +467,52 @@ static ALWAYS_INLINE void unpack_few(const Row *row, u8 *tiled, u8 *linear, i64 
         case 4: loop(row, tiled, linear, pixels, 4, __VA_ARGS__); break;                                               \
         default: loop(row, tiled, linear, pixels, row->channels, __VA_ARGS__);                                         \
     }
+/* A row that is shorter than a block: vectors of all channels, as far as they are the row's. Returns 0 where a read would leave
+   the declared span. */
+#if defined(TESSBED_SSSE3)
+static ALWAYS_INLINE vec woven_vec(const Row *row, const vec *from, i64 to) {
+    vec v = shuffle(from[0], load(row->streams[to][0]));
+    for (i64 k = 1; k < row->channels; k++) v = either(v, shuffle(from[k], load(row->streams[to][k])));
+    return v;
+}
+static inline int pack_short(const Row *row, u8 *tiled, const u8 *linear, i64 pixels) {
+    const i64 n = row->channels, apart = row->channel_stride, bytes = pixels * row->tiled_step;
+    vec from[MAX_STREAMS];
+    if (row->linear_end - (linear + (n - 1) * apart) < 16) return 0;
+    for (i64 c = 0; c < n; c++) from[c] = load(linear + c * apart);
+    for (i64 k = 0; 16 * k < bytes; k++) store_part(tiled + 16 * k, woven_vec(row, from, k), bytes - 16 * k);
+    return 1;
+}
+static inline int unpack_short(const Row *row, const u8 *tiled, u8 *linear, i64 pixels) {
+    const i64 n = row->channels, bytes = pixels * row->width;
+    vec from[MAX_STREAMS];
+    if (row->tiled_end - tiled < 16 * n) return 0;
+    for (i64 k = 0; k < n; k++) from[k] = load(tiled + 16 * k);
+    for (i64 c = 0; c < n; c++) put_part(linear + c * row->channel_stride, woven_vec(row, from, c), bytes, row->width);
+    return 1;
+}
+#else
+static inline int pack_short(const Row *row, u8 *tiled, const u8 *linear, i64 pixels) {
+    (void)row, (void)tiled, (void)linear, (void)pixels;
+    return 0;
+}
+static inline int unpack_short(const Row *row, const u8 *tiled, u8 *linear, i64 pixels) {
+    (void)row, (void)tiled, (void)linear, (void)pixels;
+    return 0;
+}
+#endif
+
 static void pack_streams(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    if (pixels * row->width < 16) pack_scalars(row, tiled, linear, pixels);
+    if (pixels * row->width < 16) {
+        if (!pack_short(row, tiled, linear, pixels)) pack_scalars(row, tiled, linear, pixels);
+    }
     else if (row->width == 1) BY_CHANNELS(pack_few, 1)
     else BY_CHANNELS(pack_few, 2)
 }
 static void unpack_streams(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    if (pixels * least(row->width, 2) < 16) unpack_scalars(row, tiled, linear, pixels);
+    if (pixels * least(row->width, 2) < 16) {
+        if (!unpack_short(row, tiled, linear, pixels)) unpack_scalars(row, tiled, linear, pixels);
+    }
     else if (row->width == 1) BY_CHANNELS(unpack_few, 1, 1)
     else if (row->width == 2) BY_CHANNELS(unpack_few, 2, 2)
     else BY_CHANNELS(unpack_few, 2, 4)

@@ -176,6 +176,9 @@ static inline duo duo_either(duo a, duo b) { return _mm256_or_si256(a, b); }
 #define WIDE_DUO 1
 static inline duo duo_zip_lo(duo a, duo b) { return _mm256_unpacklo_epi8(a, b); }
 static inline duo duo_zip_hi(duo a, duo b) { return _mm256_unpackhi_epi8(a, b); }
+/* The low halves of two duos, and their high halves. */
+static inline duo lows_of(duo a, duo b) { return _mm256_permute2x128_si256(a, b, 0x20); }
+static inline duo highs_of(duo a, duo b) { return _mm256_permute2x128_si256(a, b, 0x31); }
 
 #else
 
@@ -204,6 +207,18 @@ static inline vec load_part(const u8 *p, i64 n, const u8 *end) {
 }
 
 /* Writes the first `n` bytes of `v`, no more, in two overlapping pieces. */
+#if defined(TESSBED_SSSE3)
+static inline void store_part(u8 *p, vec v, i64 n) {
+    static const u8 FROM[32] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; /* from byte i on: at FROM + i */
+    if (n >= 16) store(p, v);
+    else if (n >= 8) { store8(p, v); store8(p + n - 8, shuffle(v, load(FROM + n - 8))); }
+    else if (n >= 4) { store4(p, v); store4(p + n - 4, shuffle(v, load(FROM + n - 4))); }
+    else {
+        int word = _mm_cvtsi128_si32(v);
+        for (i64 i = 0; i < n; i++, word >>= 8) p[i] = (u8)word;
+    }
+}
+#else
 static inline void store_part(u8 *p, vec v, i64 n) {
     u8 b[16];
     if (n >= 16) { store(p, v); return; }
@@ -212,5 +227,6 @@ static inline void store_part(u8 *p, vec v, i64 n) {
     else if (n >= 4) { memcpy(p, b, 4); memcpy(p + n - 4, b + n - 4, 4); }
     else for (i64 i = 0; i < n; i++) p[i] = b[i];
 }
+#endif
 
 #endif

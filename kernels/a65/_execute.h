@@ -368,9 +368,8 @@ typedef struct Around { i64 count, tiled[2], linear; } Around;
 
 typedef struct Spatial { /* one spatial class: loops over slices and tiles around its one or two channel parts */
     Around loop[MAX_LOOPS];
-    int loops, parts;
-    int moved; /* the nests have taken all loops over, and have run: only gaps are left to fill */
-    int split; /* else they have those from this one on */
+    int loops, parts, taken; /* the nests have taken the loops over: around them only gaps are left to fill */
+    int small;               /* else they have those from this one on, which are around small tiles (x86-64) */
     Part part[2];
 } Spatial;
 
@@ -381,28 +380,52 @@ static void move_part(const Part *part, u8 *tiled, u8 *linear) {
         run_nest(part->nest + i, 0, tiled + part->nest[i].tiled, linear + part->nest[i].linear);
 }
 
-static ALWAYS_INLINE void clear_gap(u8 *gap, i64 bytes) {
+static ALWAYS_INLINE void clear(u8 *gap, i64 bytes) {
 #if defined(TESSBED_SSSE3)
     if (bytes < 16) { store_part(gap, _mm_setzero_si128(), bytes); return; }
 #endif
     memset(gap, 0, (size_t)bytes);
 }
 
-/* Fills the gaps of a part's tiles under the loops from `depth` on. */
-static void fill_gaps(const Spatial *all, int part, int depth, u8 *tiled) {
-    const Part *p = all->part + part;
-    if (!p->gap_bytes) return;
-    if (depth < all->loops)
-        for (i64 n = 0; n < all->loop[depth].count; n++) fill_gaps(all, part, depth + 1, tiled + n * all->loop[depth].tiled[part]);
-    else
-        for (i64 tile = 0; tile < p->tiles; tile++) clear_gap(tiled + tile * p->tile_step + p->gap, p->gap_bytes);
+static void fill_gaps(const Part *part, u8 *tiled) {
+    if (part->gap_bytes)
+        for (i64 tile = 0; tile < part->tiles; tile++)
+            clear(tiled + tile * part->tile_step + part->gap, part->gap_bytes);
 }
 
+/* Small tiles would be moved in many short rows. Nests take over the innermost loops as long as all their tiles are still in
+   the first cache when the gaps are filled behind them. (The modelled A65 has no such loops.) */
+#if defined(TESSBED_SSSE3)
+#define SMALL_BYTES 16384
+#define WALKED(all) ((all)->taken ? (all)->loops : (all)->small)
+
+static int first_small(const Spatial *all, const Tiles *const *of) {
+    int first = all->loops;
+    i64 bytes = 0;
+    for (int i = 0; i < all->parts; i++) bytes += of[i]->counts[0] * of[i]->span;
+    for (; first && bytes <= SMALL_BYTES / all->loop[first - 1].count; first--) bytes *= all->loop[first - 1].count;
+    return first;
+}
+#define FIND_SMALL(all, of) all.small = all.taken ? 0 : first_small(&all, of);
+#define TAKE_SMALL(all, part, around) take_over(&all, all.small, part, around)
+static void fill_gaps_from(const Spatial *all, int part, int depth, u8 *tiled) {
+    if (depth == all->loops) fill_gaps(all->part + part, tiled);
+    else
+        for (i64 n = 0; n < all->loop[depth].count; n++, tiled += all->loop[depth].tiled[part])
+            fill_gaps_from(all, part, depth + 1, tiled);
+}
+#else
+#define FIND_SMALL(all, of)
+#define TAKE_SMALL(all, part, around) 0
+#define WALKED(all) ((all)->loops)
+#define fill_gaps_from(all, number, depth, tiled) fill_gaps((all)->part + (number), tiled)
+#endif
+
 static void run_spatial(const Spatial *all, int depth, Place at) {
-    if (depth == all->split) {
+    if (depth == WALKED(all)) {
         for (int i = 0; i < all->parts; i++) {
-            if (!all->moved) move_part(all->part + i, at.tiled[i], at.linear[i]);
-            fill_gaps(all, i, depth, at.tiled[i]);
+            if (!all->taken) move_part(all->part + i, at.tiled[i], at.linear[i]);
+            fill_gaps_from(all, i, depth, at.tiled[i]);
         }
         return;
     }
@@ -420,27 +443,12 @@ static void add_around(Spatial *all, i64 count, i64 tiled, i64 other, i64 linear
     if (count != 1) all->loop[all->loops++] = (Around){count, {tiled, other}, linear};
 }
 
-/* The loops around a part that its nests merge with their own. */
+/* The loops around a part, for its nests to merge them with their own. */
 static int take_over(const Spatial *all, int from, int part, Loop *around) {
     int loops = 0;
     for (int i = from; i < all->loops; i++)
         add_loop(around, &loops, all->loop[i].count, all->loop[i].tiled[part], all->loop[i].linear);
     return loops;
-}
-
-/* The first of the innermost loops whose tiles together are so small that they are still in the first cache when their gaps are
-   filled behind all of them. */
-#if defined(TESSBED_SSSE3)
-#define SMALL_BYTES 16384
-#else
-#define SMALL_BYTES 0
-#endif
-static int first_small(const Spatial *all, const Tiles *const *of) {
-    int first = all->loops;
-    i64 bytes = 0;
-    for (int i = 0; i < all->parts; i++) bytes += of[i]->counts[0] * of[i]->span;
-    for (; first && bytes <= SMALL_BYTES / all->loop[first - 1].count; first--) bytes *= all->loop[first - 1].count;
-    return first;
 }
 
 /* Where a part starts, and the steps of the loops around it. */
@@ -477,17 +485,17 @@ static void run_class(const Program *program, const Tiles *tiles, i64 apart, u8 
     for (int i = 1; i < 4; i++)
         add_around(&all, tiles->counts[i], tiles->tiled_steps[i], of[1]->tiled_steps[i], tiles->linear_steps[i]);
     for (int i = 0; i < all.parts; i++) gaps |= set_gaps(program, of[i], all.part + i);
-    all.moved = scattered(program) || (all.parts == 1 && !gaps);
-    all.split = all.moved ? all.loops : first_small(&all, of);
+    all.taken = scattered(program) || (all.parts == 1 && !gaps);
+    FIND_SMALL(all, of)
     for (int i = 0; i < all.parts; i++) {
         Loop around[MAX_LOOPS];
-        int loops = take_over(&all, all.moved ? 0 : all.split, i, around);
+        int loops = all.taken ? take_over(&all, 0, i, around) : TAKE_SMALL(all, i, around);
         at.tiled[i] = tiled + of[i]->tiled_offset;
         at.linear[i] = linear + of[i]->linear_offset;
         all.part[i].nests = make_nests(program, of[i], around, loops, all.part[i].nest, steps_around(&all, i, at), &ends);
-        if (all.moved) move_part(all.part + i, at.tiled[i], at.linear[i]);
+        if (all.taken) move_part(all.part + i, at.tiled[i], at.linear[i]);
     }
-    if (!all.moved || gaps) run_spatial(&all, 0, at);
+    if (!all.taken || gaps) run_spatial(&all, 0, at);
 }
 
 static void run_program(const Program *program, u8 *tiled, u8 *linear) {

@@ -1,23 +1,23 @@
-"""The numpy engine: every block as a handful of strided copies, each over all its tiles and pixels at once.
+"""The numpy engine: a plan as few strided steps, each over all tiles and pixels of a block at once.
 
-numpy's inner loop is cheap only when it is long. So runs of 16 bytes and more travel as void items, two overlapping
-ones for a ragged end; short runs and few channels travel channel by channel, with the pixels in the inner loop; and a
-plane is a copy between single bytes. FP32 is cleared first: as a whole where it has no gaps, else block by block.
-Every copy is between equal types. A cast, or any arithmetic, would have numpy clear the CPU's floating-point flags,
-which a call leaves as they were. What calculates runs in a floating-point environment of its own.
+numpy's inner loop is cheap only when it is long. So runs of contiguous bytes travel as one void item each; few channels
+travel channel by channel where the pixels make the longer loop; and words are moved as words, then taken apart by casts
+and shifts (`numpy_values`). Padded pixels are put together in a piece that stays in the caches, so that every byte of
+the output is written once. Casts and arithmetic run in a floating-point environment of their own, which takes
+microseconds: words of small blocks, and all words where the C library keeps no environment, are copied byte by byte.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import prod
-from typing import Protocol
 
 import attrs
 import numpy as np
 
 import tessbed.kernels.a65.numpy_values as numpy_values
 from tessbed.kernels.a65.blocks import Block, Gap, Loop, blocks_of, gaps_of
-from tessbed.kernels.a65.fp_environment import default_environment
+from tessbed.kernels.a65.fp_environment import keeps_environment
+from tessbed.kernels.a65.numpy_steps import Arrays, Convert, ConvertStep, Copy, FillStep, PadStep, Step, StridedView
 from tessbed.kernels.conversions import look_up
 from tessbed.kernels.plan import Plan
 from tessbed.kernels.storage import BoundStorage
@@ -25,88 +25,11 @@ from tessbed.kernels.tiling import TileClass
 
 BYTE = np.dtype("u1")
 WORD = np.dtype("<u2")
-WIDE_WORD = np.dtype("<u4")
-ITEM_BYTES = 16
-ITEM = np.dtype(f"V{ITEM_BYTES}")
-FEW_CHANNELS = 8
-PIECE_SCALARS = 1 << 14
-
-
-@attrs.frozen
-class StridedView:
-    """A strided view to be laid over a port's storage."""
-
-    dtype: np.dtype
-    shape: tuple[int, ...]
-    offset: int
-    strides: tuple[int, ...]
-
-    def over(self, storage: object) -> np.ndarray:
-        """The view of `storage`; numpy refuses one that leaves it."""
-        return np.ndarray(self.shape, self.dtype, storage, self.offset, self.strides)  # pyright: ignore[reportArgumentType, reportCallIssue]
-
-
-class Step(Protocol):
-    """One strided operation; `run` performs it on the storage of the input and of the output."""
-
-    def run(self, source: np.ndarray, target: np.ndarray) -> None: ...
-
-
-@attrs.frozen
-class FillStep:
-    """Sets every element of `target` to `value`."""
-
-    target: StridedView
-    value: int
-
-    def run(self, source: np.ndarray, target: np.ndarray) -> None:
-        self.target.over(target).fill(self.value)
-
-
-@attrs.frozen
-class Copy:
-    """Copies `source` into `target`, element by element; both have the same type."""
-
-    target: StridedView
-    source: StridedView
-
-    def run(self, source: np.ndarray, target: np.ndarray) -> None:
-        np.copyto(self.target.over(target), self.source.over(source), casting="no")
-
-
-Lane = np.ndarray | int
-Convert = Callable[[Sequence[np.ndarray], Mapping[str, int]], Sequence[Lane]]
-"""The output's lanes, low byte first, from those of the input and the conversion's parameters by packet field.
-
-Lanes are uint8 arrays of one shape, or one value for all; a side may have one array of whole scalars instead."""
-
-
-@attrs.frozen
-class ConvertStep:
-    """Makes the lanes of scalars from those of the other side, in pieces of a bounded size.
-
-    numpy's arithmetic obeys and touches the floating-point environment: `convert` is called in the default one.
-    """
-
-    targets: tuple[StridedView, ...]
-    sources: tuple[StridedView, ...]
-    convert: Convert
-    parameters: tuple[tuple[str, int], ...]
-
-    def run(self, source: np.ndarray, target: np.ndarray) -> None:
-        lanes = [view.over(source) for view in self.sources]
-        with default_environment():
-            self._run(lanes, [view.over(target) for view in self.targets])
-
-    def _run(self, sources: list[np.ndarray], targets: list[np.ndarray]) -> None:
-        if sources[0].size > PIECE_SCALARS:
-            middle = len(sources[0]) // 2 or 1
-            parts = (slice(middle), slice(middle, None)) if len(sources[0]) > 1 else (0,)
-            for part in parts:
-                self._run([lane[part] for lane in sources], [lane[part] for lane in targets])
-            return
-        for lane, made in zip(targets, self.convert(sources, dict(self.parameters)), strict=True):
-            lane[...] = made
+SCALARS = {1: BYTE, 2: WORD, 4: np.dtype("<u4")}
+"""The linear side's scalars as integers, by their width."""
+LONGEST_ITEM = 64
+WIDE_CHANNELS = 32
+SMALL_SCALARS = 1024
 
 
 @attrs.frozen
@@ -118,10 +41,11 @@ class RowProgram:
 
 
 def compile_numpy(plan: Plan, classes: tuple[TileClass, ...]) -> RowProgram:
-    """The steps that execute `plan`: paddings first, since payload may overwrite them."""
-    move = look_up(CONVERSIONS, plan.conversion, "the table of the A65's numpy rows")
-    fills = _fills(plan, classes) if plan.packs else ()
-    return RowProgram(plan.packs, (*fills, *move(plan, blocks_of(plan, classes))))
+    """The steps that execute `plan`."""
+    rows = look_up(CONVERSIONS, plan.conversion, "the table of the A65's numpy rows")
+    gaps = gaps_of(plan, classes) if plan.packs else ()
+    fills = (FillStep(_gap_view(gap), 0) for gap in gaps)
+    return RowProgram(plan.packs, (*rows(plan, blocks_of(plan, classes)), *fills))
 
 
 def run_numpy(program: RowProgram, tiled: BoundStorage, linear: BoundStorage) -> None:
@@ -132,82 +56,145 @@ def run_numpy(program: RowProgram, tiled: BoundStorage, linear: BoundStorage) ->
         step.run(source, target)
 
 
-def _fills(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[FillStep]:
-    """Channel padding as one fill of the whole span, then the alignment bytes, unless the first fill was zero."""
-    padded = any(tiles.stored_channels > tiles.extents[0] for tiles in classes)
-    if padded:
-        yield FillStep(StridedView(BYTE, (plan.output.required_bytes,), 0, (1,)), plan.channel_fill)
-    if not padded or plan.channel_fill:
-        for gap in gaps_of(plan, classes):
-            yield FillStep(_gap_view(gap), 0)
-
-
 def _gap_view(gap: Gap) -> StridedView:
     shape = (*(extent for extent, _ in gap.loops), gap.length)
     return StridedView(BYTE, shape, gap.tiled_offset, (*(stride for _, stride in gap.loops), 1))
-
-
-def _byte_rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
-    for block in blocks:
-        yield from _byte_steps(block, plan.packs)
-
-
-def _word_rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
-    for block in blocks:
-        yield from _word_steps(block, plan.packs, 0)
-
-
-def _wide_rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
-    """The low words of FP32 are cleared first: as a whole where there are no gaps, else block by block."""
-    dense = plan.linear.required_bytes == prod(plan.shape) * plan.linear_dtype.width
-    if dense:
-        yield FillStep(StridedView(BYTE, (plan.linear.required_bytes,), 0, (1,)), 0)
-    for block in blocks:
-        if not dense:
-            yield FillStep(_lanes(block, WORD, 0, tiled=False), 0)
-        yield from _word_steps(block, plan.packs, 2)
 
 
 Rows = Callable[[Plan, Iterable[Block]], Iterator[Step]]
 """The steps for the blocks of a plan."""
 
 
-def by_lanes(convert: Convert) -> Rows:
-    """The rows of a conversion that is said by byte lanes, for any pair of widths and either direction."""
+def by_arrays(convert: Convert, *, calculates: bool = True) -> Rows:
+    """The rows of a conversion between the arrays of both sides."""
 
     def rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
-        planes, width = range(plan.tiled_dtype.width), range(plan.linear_dtype.width)
         for block in blocks:
-            tiled = tuple(_lanes(block, BYTE, plane * block.plane_bytes, tiled=True) for plane in planes)
-            linear = tuple(_lanes(block, BYTE, byte, tiled=False) for byte in width)
-            targets, sources = (tiled, linear) if plan.packs else (linear, tiled)
-            yield ConvertStep(targets, sources, convert, plan.parameters)
+            yield from _conversion(plan, block, convert, calculates=calculates)
 
     return rows
 
 
-def by_words(convert: Convert) -> Rows:
-    """The rows of a conversion between whole words of 32 bits on the linear side and byte lanes on the tiled one."""
+Lane = np.ndarray | int
+
+
+def by_lanes(convert: Callable[[Sequence[np.ndarray], Mapping[str, int]], Sequence[Lane]]) -> Rows:
+    """The rows of a conversion that is said by byte lanes, for any pair of widths and either direction.
+
+    `convert` gives the output's lanes, low byte first, from those of the input and the parameters by packet field:
+    uint8 arrays of one shape, or one value for all.
+    """
+
+    def converted(sources: Arrays, targets: Arrays, parameters: Mapping[str, int]) -> None:
+        for lane, made in zip(_byte_lanes(targets), convert(_byte_lanes(sources), parameters), strict=True):
+            lane[...] = made
+
+    return by_arrays(converted)
+
+
+def _byte_lanes(arrays: Arrays) -> list[np.ndarray]:
+    """The bytes of the scalars that the arrays hold, low byte first."""
+    scalars = (each[..., np.newaxis].view(np.uint8) for each in arrays)
+    return [each[..., byte] for each in scalars for byte in range(each.shape[-1])]
+
+
+def _conversion(plan: Plan, block: Block, convert: Convert, *, calculates: bool) -> Iterator[Step]:
+    """The steps for a block. Narrow pixels are put together with their padding; that of wide ones is filled apart."""
+    block = _linear_order(block)
+    planes = range(0, plan.tiled_dtype.width * block.plane_bytes, block.plane_bytes)
+    tiled = tuple(_array(block, BYTE, plane, tiled=True) for plane in planes)
+    linear = (_array(block, SCALARS[plan.linear_dtype.width], 0, tiled=False),)
+    targets, sources = (tiled, linear) if plan.packs else (linear, tiled)
+    step = ConvertStep(targets, sources, convert, plan.parameters, calculates)
+    if not _padded(plan, block) or block.channels >= WIDE_CHANNELS:
+        yield from _padding_steps(plan, block)
+        yield step
+        return
+    pixel = attrs.evolve(block, channels=plan.tiled_dtype.width * block.plane_bytes)
+    yield PadStep(_array(pixel, BYTE, 0, tiled=True), step, plan.channel_fill)
+
+
+def _padded(plan: Plan, block: Block) -> bool:
+    return plan.packs and block.plane_bytes > block.channels
+
+
+def _linear_order(block: Block) -> Block:
+    """Its loops in the order of the linear side, where whole rows then follow each other."""
+    return attrs.evolve(block, loops=tuple(sorted(block.loops, key=lambda loop: -loop[2])))
+
+
+def _array(block: Block, dtype: np.dtype, first: int, *, tiled: bool) -> StridedView:
+    """Scalars `first` bytes behind the start of every pixel, the channels on an axis of their own."""
+    loops = block.loops
+    shape = (*(loop[0] for loop in loops), block.channels)
+    if tiled:
+        return StridedView(dtype, shape, block.tiled_offset + first, (*(loop[1] for loop in loops), 1))
+    strides = (*(loop[2] for loop in loops), block.channel_stride_bytes)
+    return StridedView(dtype, shape, block.linear_offset + first, strides)
+
+
+def _copy_rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
+    """INT8 as it is: runs of contiguous channels as items."""
+    for block in blocks:
+        contiguous = block.channel_stride_bytes == 1 or block.channels == 1
+        if not contiguous or (_padded(plan, block) and block.channels < WIDE_CHANNELS):
+            convert = numpy_values.moved if plan.packs else numpy_values.regrouped
+            yield from _conversion(plan, block, convert, calculates=False)
+        else:
+            yield from _padding_steps(plan, block)
+            yield from _run_steps(_unrolled(block), plan.packs)
+
+
+def _run_steps(block: Block, packs: bool) -> Iterator[Step]:
+    """Contiguous bytes: items, or channel by channel where the pixels make the longer loop."""
+    if block.channels < 4 and block.loops and block.loops[-1][0] >= 16:
+        for part in _lanes_of(block):
+            yield _copy(_lanes(part, BYTE, 0, tiled=False), _lanes(part, BYTE, 0, tiled=True), packs)
+        return
+    item = (np.dtype(f"V{block.channels}"), 0, 1, 1) if block.channels <= LONGEST_ITEM else (BYTE, 0, block.channels, 1)
+    yield _copy(_view(block, *item, tiled=False), _view(block, *item, tiled=True), packs)
+
+
+def _word_rows(name: str, word: int) -> Rows:
+    """BF16 on the tiled side, its two bytes at `word` of the linear scalar: as words, or by bytes in a small block."""
+    convert = numpy_values.CALCULATED[name]
 
     def rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
         for block in blocks:
-            planes = range(plan.tiled_dtype.width)
-            tiled = tuple(_lanes(block, BYTE, plane * block.plane_bytes, tiled=True) for plane in planes)
-            linear = (_lanes(block, WIDE_WORD, 0, tiled=False),)
-            targets, sources = (tiled, linear) if plan.packs else (linear, tiled)
-            yield ConvertStep(targets, sources, convert, plan.parameters)
+            whole_words = block.channels == block.plane_bytes == 1 and not word
+            if not whole_words and _scalars_of(block) > SMALL_SCALARS and keeps_environment():
+                yield from _conversion(plan, block, convert, calculates=True)
+                continue
+            yield from _padding_steps(plan, block)
+            if word:
+                yield FillStep(_lanes(block, WORD, 0, tiled=False), 0)
+            yield from _word_steps(block, plan.packs, word)
 
     return rows
+
+
+def _scalars_of(block: Block) -> int:
+    return prod(loop[0] for loop in block.loops) * block.channels
+
+
+def _padding_steps(plan: Plan, block: Block) -> Iterator[Step]:
+    """Fills what is left of each plane of a block's pixels, if anything is."""
+    if not _padded(plan, block):
+        return
+    planes, missing = plan.tiled_dtype.width, block.plane_bytes - block.channels
+    shape = (*(loop[0] for loop in block.loops), planes, missing)
+    strides = (*(loop[1] for loop in block.loops), block.plane_bytes, 1)
+    yield FillStep(StridedView(BYTE, shape, block.tiled_offset + block.channels, strides), plan.channel_fill)
 
 
 CONVERSIONS: dict[str, Rows] = {
-    "copy": _byte_rows,
-    "split": _word_rows,
-    "join": _word_rows,
-    "widen": _wide_rows,
-    "narrow": by_words(numpy_values.narrowed),
-    "quantize": by_words(numpy_values.quantized),
-    "dequantize": by_words(numpy_values.dequantized),
+    "copy": _copy_rows,
+    "split": _word_rows("split", 0),
+    "join": _word_rows("join", 0),
+    "widen": _word_rows("widen", 2),
+    "narrow": by_arrays(numpy_values.narrowed),
+    "quantize": by_arrays(numpy_values.quantized),
+    "dequantize": by_arrays(numpy_values.dequantized),
 }
 """What moves the values of each conversion."""
 
@@ -223,19 +210,6 @@ def _copy(linear: StridedView, tiled: StridedView, packs: bool) -> Copy:
     return Copy(tiled, linear) if packs else Copy(linear, tiled)
 
 
-def _byte_steps(block: Block, packs: bool) -> Iterator[Step]:
-    """INT8: runs of contiguous channels as items where they are long enough, else single bytes."""
-    block = _unrolled(block)
-    contiguous = block.channel_stride_bytes == 1
-    if contiguous and block.channels >= ITEM_BYTES:
-        for first, count in _items(block.channels):
-            run = (block, ITEM, first, count, ITEM_BYTES)
-            yield _copy(_view(*run, tiled=False), _view(*run, tiled=True), packs)
-    else:
-        for part in (block,) if block.channels >= FEW_CHANNELS and not contiguous else _lanes_of(block):
-            yield _copy(_lanes(part, BYTE, 0, tiled=False), _lanes(part, BYTE, 0, tiled=True), packs)
-
-
 def _unrolled(block: Block) -> Block:
     """Pixels that follow each other without a gap on both sides become channels of one long pixel."""
     if block.loops and block.channel_stride_bytes == 1 and block.loops[-1][1:] == (block.channels, block.channels):
@@ -245,7 +219,8 @@ def _unrolled(block: Block) -> Block:
 
 def _plane_steps(block: Block, packs: bool, word: int) -> Iterator[Step]:
     """BF16, its two bytes at `word` of the linear scalar: the low bytes, then the high ones."""
-    for part in (block,) if block.channels >= FEW_CHANNELS else _lanes_of(block):
+    few = block.channels < min(numpy_values.FEW_CHANNELS, block.loops[-1][0] if block.loops else 0)
+    for part in _lanes_of(block) if few else (block,):
         for byte, plane in ((0, 0), (1, part.plane_bytes)):
             yield _copy(_lanes(part, BYTE, word + byte, tiled=False), _lanes(part, BYTE, plane, tiled=True), packs)
 
@@ -255,13 +230,6 @@ def _lanes_of(block: Block) -> Iterator[Block]:
     tiled, linear, step = block.tiled_offset, block.linear_offset, block.channel_stride_bytes
     for channel in range(block.channels):
         yield Block(block.loops, 1, block.plane_bytes, step, tiled + channel, linear + channel * step)
-
-
-def _items(length: int) -> Iterator[tuple[int, int]]:
-    """(first byte, number) of the items that cover `length` bytes; a ragged end overlaps what is already covered."""
-    yield 0, length // ITEM_BYTES
-    if length % ITEM_BYTES:
-        yield length - ITEM_BYTES, 1
 
 
 def _lanes(block: Block, dtype: np.dtype, byte: int, *, tiled: bool) -> StridedView:

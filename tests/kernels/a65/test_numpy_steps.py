@@ -1,0 +1,83 @@
+"""The numpy rows' steps: pieces cover an array once, and the steps of a plan write every byte of its output once."""
+
+from math import prod
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from tessbed.kernels.a65 import numpy_rows, numpy_steps
+from tessbed.kernels.a65.numpy_steps import PIECE_SCALARS, SCRATCH, PadStep, StridedView, pieces
+from tessbed.kernels.a65.row_path import choose, row_classes
+from tests.contract.backends import plan_of
+from tests.geometries import FAMILY, name_of, random_geometries
+from tests.kernels.a65.running import assert_right
+from tests.oracle import Geometry
+from tests.requests import request_of
+
+HWC, CHW = (-1, 0, 1, 2), (-1, 1, 2, 0)
+SHAPES = ((), (1,), (7,), (PIECE_SCALARS + 1,), (3, 2, PIECE_SCALARS - 1), (5, 300, 301), (2, 3, 9, 400, 40), (4, 0, 3))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_pieces_cover_once(shape: tuple[int, ...]) -> None:
+    """Every element is in one piece, and no piece is larger than it may be."""
+    seen = np.zeros(shape, np.uint8)
+    for piece in pieces(shape):
+        assert seen[piece].size <= PIECE_SCALARS
+        seen[piece] += 1
+    assert (seen == 1).all()
+
+
+def test_pieces_leave_axes_whole() -> None:
+    """An axis that must stay whole does, however long it is."""
+    parts = [np.zeros((3, PIECE_SCALARS + 5))[piece] for piece in pieces((3, PIECE_SCALARS + 5), whole_axes=1)]
+    assert [part.shape for part in parts] == [(1, PIECE_SCALARS + 5)] * 3
+
+
+def test_scratch_is_kept_by_each_thread() -> None:
+    """A part is the same storage for the next array that fits, and another thread's is another."""
+    first, found = SCRATCH.array(9, (4, 4), np.uint8), []
+    assert np.shares_memory(first, SCRATCH.array(9, (2, 2), np.uint16))
+    thread = Thread(target=lambda: found.append(SCRATCH.array(9, (4, 4), np.uint8)))
+    thread.start()
+    thread.join()
+    assert not np.shares_memory(first, found[0])
+
+
+def written_by(step: numpy_steps.Step) -> list[StridedView]:
+    """The views that a step writes."""
+    if isinstance(step, PadStep):
+        return [step.pixels]
+    return list(getattr(step, "targets", None) or (step.target,))
+
+
+@pytest.mark.parametrize("small", [0, 1 << 30], ids=["words", "bytes"])
+def test_every_byte_is_written_once(monkeypatch: pytest.MonkeyPatch, small: int) -> None:
+    """Padding, gaps and payload together: no byte of the output is left out, and none is written again."""
+    monkeypatch.setattr(numpy_rows, "SMALL_SCALARS", small)
+    for geometry in (*random_geometries(150, 11), *random_geometries(150, 11, FAMILY)):
+        plan = plan_of(request_of(geometry))
+        if plan.empty:
+            continue
+        steps = numpy_rows.compile_numpy(plan, row_classes(plan, choose(plan))).steps
+        times = np.zeros(plan.output.required_bytes, np.uint8)
+        for view in (view for step in steps for view in written_by(step)):
+            bytes_of = (*view.shape, view.dtype.itemsize), (*view.strides, 1)
+            each = np.ndarray(bytes_of[0], np.uint8, times, view.offset, bytes_of[1])
+            each += 1
+        expected = plan.tiled.required_bytes if plan.packs else prod(plan.shape) * plan.linear_dtype.width
+        assert times.max() == 1, name_of(geometry)
+        assert times.sum() == expected, name_of(geometry)
+
+
+@pytest.mark.parametrize("piece", [64, 1 << 17])
+@pytest.mark.parametrize("axes", [HWC, CHW], ids=["hwc", "chw"])
+def test_rows_in_pieces(monkeypatch: pytest.MonkeyPatch, piece: int, axes: tuple[int, int, int, int]) -> None:
+    """Blocks above and below the size of one piece are right, padded or not, with few channels and many."""
+    monkeypatch.setattr(numpy_steps, "PIECE_SCALARS", piece)
+    monkeypatch.setattr(numpy_rows, "SMALL_SCALARS", 0)
+    for op, dtype, to in FAMILY:
+        for channels, pad16 in ((3, True), (16, False), (40, True)):
+            shape = (9, 20, channels) if axes == HWC else (channels, 9, 20)
+            assert_right(Geometry(op, shape, dtype, axes, (1, 4, 7, channels), pad16, to=to, fill=-7 if pad16 else 0))

@@ -138,7 +138,7 @@ def _copy_rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
     for block in blocks:
         contiguous = block.channel_stride_bytes == 1 or block.channels == 1
         if not contiguous or (_padded(plan, block) and block.channels < WIDE_CHANNELS):
-            convert = numpy_values.moved if plan.packs else numpy_values.regrouped
+            convert = numpy_values.copy_bytes if plan.packs else numpy_values.regroup_bytes
             yield from _conversion(plan, block, convert, calculates=False)
         else:
             yield from _padding_steps(plan, block)
@@ -192,9 +192,9 @@ CONVERSIONS: dict[str, Rows] = {
     "split": _word_rows("split", 0),
     "join": _word_rows("join", 0),
     "widen": _word_rows("widen", 2),
-    "narrow": by_arrays(numpy_values.narrowed),
-    "quantize": by_arrays(numpy_values.quantized),
-    "dequantize": by_arrays(numpy_values.dequantized),
+    "narrow": by_arrays(numpy_values.narrow_words),
+    "quantize": by_arrays(numpy_values.quantize_words),
+    "dequantize": by_arrays(numpy_values.dequantize_codes),
 }
 """What moves the values of each conversion."""
 

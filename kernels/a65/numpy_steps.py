@@ -106,7 +106,7 @@ class ConvertStep:
         if sources[0].size <= PIECE_SCALARS:
             self.convert(sources, targets, parameters)
             return
-        for piece in pieces(sources[0].shape):
+        for piece in cut_pieces(sources[0].shape):
             self.convert([each[piece] for each in sources], [each[piece] for each in targets], parameters)
 
 
@@ -136,7 +136,7 @@ class PadStep:
     def _convert(self, linear: np.ndarray, pixels: np.ndarray) -> None:
         planes, channels, parameters = len(self.step.targets), linear.shape[-1], dict(self.step.parameters)
         size = 0
-        for piece in pieces(linear.shape, whole_axes=1):
+        for piece in cut_pieces(linear.shape, whole_axes=1):
             part, whole = linear[piece], pixels[piece]
             made = SCRATCH.array(PADDED, whole.shape, np.uint8)
             if whole.size > size:  # the first piece is the largest
@@ -147,7 +147,7 @@ class PadStep:
             np.copyto(whole, made, casting="no")
 
 
-def pieces(shape: tuple[int, ...], whole_axes: int = 0) -> Iterator[tuple]:
+def cut_pieces(shape: tuple[int, ...], whole_axes: int = 0) -> Iterator[tuple]:
     """Indices that cut an array into pieces of about PIECE_SCALARS; the last `whole_axes` are never cut."""
     axis, scalars = len(shape), 1
     while axis and (scalars * shape[axis - 1] <= PIECE_SCALARS or axis > len(shape) - whole_axes):

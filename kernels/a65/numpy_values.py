@@ -3,7 +3,7 @@
 Words of 16 or 32 bits lie on the linear side, planes of bytes on the tiled one. Whole words are moved and taken apart
 by casts and shifts, which numpy does many at a time: moving single bytes with strides takes several times as long.
 Arithmetic is between contiguous arrays of equal types, since numpy takes buffers for everything else. Whoever calls
-these, `moved` and `regrouped` excepted, runs in the default floating-point environment (`fp_environment`).
+these, `copy_bytes` and `regroup_bytes` excepted, runs in the default floating-point environment (`fp_environment`).
 Source: docs/operations.md, "Numerics".
 """
 
@@ -23,31 +23,31 @@ ROUNDINGS: tuple[Callable[..., np.ndarray], ...] = (np.trunc, np.rint, np.ceil, 
 """To an integer, by the codes of a packet."""
 
 
-def moved(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
+def copy_bytes(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
     """Bytes as they are."""
     assign(targets[0], sources[0])
 
 
-def regrouped(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
+def regroup_bytes(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
     """Bytes as they are, pixel by pixel first: then each channel's rows are as long as the linear side has them."""
     pixels = SCRATCH.array(0, sources[0].shape, np.uint8)
     assign(pixels, sources[0])
     np.copyto(targets[0], pixels)
 
 
-def split(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
+def split_words(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
     """Words to their low and high bytes."""
     words, (low, high) = _contiguous(sources[0]), targets
     assign(low, words)
     assign(high, np.right_shift(words, 8, out=SCRATCH.array(1, words.shape, words.dtype)))
 
 
-def joined(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
+def join_words(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
     """Low and high bytes to words."""
     np.copyto(targets[0], _words_of(*sources))
 
 
-def widened(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
+def widen_words(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
     """BF16 to binary32: the words become the upper halves."""
     words = _words_of(*sources)
     wide = SCRATCH.array(2, words.shape, np.uint32)
@@ -55,7 +55,7 @@ def widened(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
     np.copyto(targets[0], np.left_shift(wide, 16, out=wide))
 
 
-def narrowed(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
+def narrow_words(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
     """The bytes of BF16 words: nearest, ties to even; a NaN keeps sign and upper half, and is made quiet."""
     bits = _contiguous(sources[0])
     made = np.right_shift(bits, 16, out=SCRATCH.array(2, bits.shape, np.uint32))
@@ -66,10 +66,10 @@ def narrowed(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
     nan = np.isnan(bits.view(np.float32), out=SCRATCH.array(3, bits.shape, np.bool_))
     if nan.any():
         made[nan] = bits[nan] >> 16 | QUIET_BIT
-    split([made], targets, parameters)
+    split_words([made], targets, parameters)
 
 
-def quantized(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
+def quantize_words(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
     """INT8 codes: saturate(round(x * scale) + zero_point), the product rounded to binary32; zero_point of a NaN."""
     bits, zero_point = _contiguous(sources[0]), _zero_point(parameters)
     values = SCRATCH.array(2, bits.shape, np.float32)
@@ -84,7 +84,7 @@ def quantized(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
         assign(targets[0].view(np.int8), values)
 
 
-def dequantized(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
+def dequantize_codes(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
     """Words of (code - zero_point) / scale."""
     values = SCRATCH.array(0, sources[0].shape, np.float32)
     assign(values, sources[0].view(np.int8))
@@ -95,12 +95,12 @@ def dequantized(sources: Arrays, targets: Arrays, parameters: Parameters) -> Non
 
 
 CALCULATED: dict[str, Convert] = {
-    "split": split,
-    "join": joined,
-    "widen": widened,
-    "narrow": narrowed,
-    "quantize": quantized,
-    "dequantize": dequantized,
+    "split": split_words,
+    "join": join_words,
+    "widen": widen_words,
+    "narrow": narrow_words,
+    "quantize": quantize_words,
+    "dequantize": dequantize_codes,
 }
 """The conversions that need numpy's casts or arithmetic."""
 

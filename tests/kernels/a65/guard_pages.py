@@ -1,8 +1,9 @@
 """A program of its own: calls whose buffers lie flush against protected pages, inputs read-only. A fault ends it.
 
-Run as `python -m tests.kernels.a65.guard_pages OP`. It prints each case before it runs it, so that the last line names
-the culprit. Bytes are compared too: a call that reads nothing would pass otherwise. Each case runs on every engine,
-with streaming stores for no output and for every output, at both ends of the pages and at other addresses between.
+Run as `python -m tests.kernels.a65.guard_pages OP [SET [EVERY]]`, SET being `geometries` or `qualification`. It prints
+each case before it runs it, so that the last line names the culprit. Bytes are compared too: a call that reads nothing
+would pass otherwise. Each case runs on every engine, with streaming stores for no output and for every output, at both
+ends of the pages and at other addresses between.
 """
 
 import ctypes
@@ -16,7 +17,7 @@ import numpy as np
 
 from tessbed.kernels.a65 import native_rows
 from tests.geometries import name_of
-from tests.kernels.a65.memory_cases import geometries
+from tests.kernels.a65 import memory_cases
 from tests.kernels.a65.running import backend_of, noise, using
 from tests.oracle import PACKING, PREFILL, Geometry, expected_output
 from tests.requests import request_of
@@ -121,13 +122,14 @@ def engines() -> Iterator[tuple[str, int]]:
             yield f"native {vectors}", 0
 
 
-def main(op: str, source: Storage, target: Storage, every: int = 1) -> None:
-    """Every geometry of `op`, or one of `every` so many."""
-    for case, geometry in enumerate(geometries(op)):
+def main(op: str, source: Storage, target: Storage, cases: str = "geometries", every: int = 1) -> None:
+    """Every geometry of `op` in a set of the memory cases, or one of `every` so many."""
+    for case, geometry in enumerate(getattr(memory_cases, cases)(op)):
         if case % every == 0:
             run(geometry, case // every, source, target)
     print("done", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Guarded(16), Guarded(16))
+    op, cases, every, *_ = (*sys.argv[1:], *("", "geometries", "1")[len(sys.argv) - 1 :])
+    main(op, Guarded(16), Guarded(16), cases, int(every))

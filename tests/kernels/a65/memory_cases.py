@@ -31,6 +31,7 @@ def geometries(op: str) -> Iterator[Geometry]:
         yield from _gaps(kind)
         yield from _rows(kind)
         yield from _cut_rows(kind)
+        yield from _small_tiles(kind)
     for dtype, to in KINDS[op] if op in ("detesscast", "detessdequant") else ():
         yield from _channel_blocks(op, dtype, to or dtype)
     drawn = (*random_geometries(240, 16), *random_geometries(240, 16, FAMILY))
@@ -103,6 +104,46 @@ def _cut_rows(kind: Kind) -> Iterator[Geometry]:
         for tile in (channels, 16) if channels > 16 else (channels,):
             yield _geometry(kind, (3, pixels, channels), HWC, (1, 2, across, tile), pad16, (row, width, plane))
             yield _geometry(kind, (pixels, 3, channels), HWC, (1, across, 2, tile), not pad16, (width, row, plane))
+
+
+def _small_tiles(kind: Kind) -> Iterator[Geometry]:
+    """Many tiles of few bytes with alignment bytes behind them, and rows shorter than a block of scattered channels."""
+    width = width_of(kind)
+    for channels, (high, across), pad16 in product((1, 3, 7, 18), ((1, 1), (1, 3), (3, 2)), (False, True)):
+        yield _geometry(kind, (2, 7, 9, channels), (-1, 1, 2, 3), (1, high, across, channels), pad16)
+        yield _geometry(kind, (7, 9, 2 * channels + 1), HWC, (1, high, across, channels), pad16)
+    for channels, across, tile in product((2, 5, 16, 32, 40, 64), (3, 7, 14), (16, 64)):
+        row = 2 * across * width
+        strides = (row, width, 3 * row)
+        yield _geometry(kind, (3, 2 * across, channels), HWC, (1, 2, across, tile), False, strides)
+
+
+def random_calls(op: str) -> Iterator[Geometry]:
+    """1,000 random geometries of all ranks for each pair of scalar types."""
+    for kind in ((op, dtype, to) for dtype, to in KINDS[op]):
+        yield from random_geometries(1000, 1000, (kind,))
+
+
+def qualification(op: str) -> Iterator[Geometry]:
+    """Every channel-axis position of ranks 1 to 6, its unit neighbours mapped or not; batches of every width."""
+    for kind in ((op, dtype, to) for dtype, to in KINDS[op]):
+        yield from _positions(kind)
+        yield from _batches(kind)
+
+
+def _positions(kind: Kind) -> Iterator[Geometry]:
+    for rank in range(1, 7):
+        for position, mapped, pad16, tile in product(range(rank), (False, True), (False, True), (8, 16, 40)):
+            shape = tuple(37 if axis == position else 1 for axis in range(rank))
+            others = [axis for axis in range(rank) if axis != position] if mapped else []
+            yield _geometry(kind, shape, (*(others + [-1, -1, -1])[:3], position), (1, 1, 1, tile), pad16)
+
+
+def _batches(kind: Kind) -> Iterator[Geometry]:
+    """Two full tiles and a final one, of 1 to 64 channels each."""
+    for width, pad16, rest in product(range(1, 65), (False, True), (0, 1)):
+        shape = (1, 3 * width - rest * (width // 2))
+        yield _geometry(kind, shape, (-1, -1, 0, 1), (1, 1, 1, width), pad16)
 
 
 def _channel_blocks(op: str, dtype: str, to: str) -> Iterator[Geometry]:

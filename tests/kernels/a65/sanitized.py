@@ -1,9 +1,10 @@
 """The native rows under the address and undefined-behaviour sanitizers: built once, then run in a process of its own.
 
-`python -m tests.kernels.a65.sanitized OP LIBRARY EVERY` takes the instrumented build in the place of the installed one
-and runs the memory cases, or one of EVERY so many, on heap storage. Every byte before and behind that is watched, for
-reads too; a guard page sees only what leaves a page. Streaming stores, which no sanitizer sees, are checked ordinary
-stores in this build.
+`python -m tests.kernels.a65.sanitized OP` builds the tree's rows with the sanitizers and runs every memory case of OP;
+`OP SET` runs another set: `random_calls` (1,000 for each pair of scalar types) or `qualification`. With `OP SET LIBRARY
+EVERY` it takes that build in the place of the installed one and runs the cases, or one of EVERY so many, on heap
+storage. Every byte before and behind that is watched, for reads too; a guard page sees only what leaves a page.
+Streaming stores, which no sanitizer sees, are checked ordinary stores in this build.
 """
 
 import os
@@ -15,6 +16,7 @@ import sysconfig
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -70,9 +72,9 @@ def install(library: str) -> None:
     spec.loader.exec_module(module)
 
 
-def run(op: str, library: Path, every: int) -> subprocess.CompletedProcess[str]:
+def run(op: str, library: Path, every: int, cases: str = "geometries") -> subprocess.CompletedProcess[str]:
     """The memory cases of `op` in a process of its own, with the sanitizers' runtime in front of everything."""
-    command = [sys.executable, "-m", "tests.kernels.a65.sanitized", op, str(library), str(every)]
+    command = [sys.executable, "-m", "tests.kernels.a65.sanitized", op, cases, str(library), str(every)]
     preloaded = {"LD_PRELOAD": runtime_library() or "", "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
     environment = {**os.environ, **preloaded}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False)
@@ -99,8 +101,18 @@ class Heap:
         return bool((self.array[: len(self.array) - count] == 0x5A).all())
 
 
+def build_and_run(op: str, cases: str) -> int:
+    """All cases of a set on a new build of this tree; prints the last case, or what the sanitizers said."""
+    with TemporaryDirectory() as folder:
+        found = run(op, build(Path(folder), ROOT / "kernels" / "a65"), 1, cases)
+    print(f"{len(found.stdout.splitlines()) - 1} calls", found.stdout.splitlines()[-1], found.stderr[:3000], sep="\n")
+    return found.returncode
+
+
 if __name__ == "__main__":
-    install(sys.argv[2])
+    if len(sys.argv) < 4:
+        sys.exit(build_and_run(sys.argv[1], (*sys.argv[2:], "geometries")[0]))
+    install(sys.argv[3])
     from tests.kernels.a65 import guard_pages
 
-    guard_pages.main(sys.argv[1], Heap(), Heap(), int(sys.argv[3]))
+    guard_pages.main(sys.argv[1], Heap(), Heap(), sys.argv[2], int(sys.argv[4]))

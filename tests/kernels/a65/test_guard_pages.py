@@ -15,9 +15,9 @@ ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.skipif(platform.system() not in ("Linux", "Darwin"), reason="needs mprotect")
 
 
-def run_program(name: str, op: str) -> subprocess.CompletedProcess[str]:
+def run_program(name: str, op: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A program of this folder in a process of its own."""
-    command = [sys.executable, "-m", f"tests.kernels.a65.{name}", op]
+    command = [sys.executable, "-m", f"tests.kernels.a65.{name}", op, *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
 
 
@@ -29,6 +29,19 @@ def test_guard_pages(op: str) -> None:
     assert result.returncode == 0, f"fault (exit {result.returncode}) in: {last}\n{result.stderr[-2000:]}"
     assert last == "done"
     assert len(cases) >= 1000
+
+
+@pytest.mark.parametrize(
+    ("every", "least"), [(16, 200), pytest.param(1, 3000, marks=pytest.mark.long)], ids=["a part", "all"]
+)
+@pytest.mark.parametrize("op", KINDS)
+def test_qualification_between_pages(op: str, every: int, least: int) -> None:
+    """Every channel-axis position of every rank, and channel batches of 1 to 64 channels, stay between the pages."""
+    result = run_program("guard_pages", op, "qualification", str(every))
+    *cases, last = result.stdout.splitlines() or [""]
+    assert result.returncode == 0, f"fault (exit {result.returncode}) in: {last}\n{result.stderr[-2000:]}"
+    assert last == "done"
+    assert len(cases) >= least
 
 
 @pytest.mark.skipif(bool(native_rows.missing), reason="needs the native rows")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tessbed.kernels.a65 import numpy_rows, numpy_steps
-from tessbed.kernels.a65.numpy_steps import PIECE_SCALARS, SCRATCH, PadStep, StridedView, pieces
+from tessbed.kernels.a65.numpy_steps import PIECE_SCALARS, SCRATCH, PadStep, StridedView, cut_pieces
 from tessbed.kernels.a65.row_path import choose, row_classes
 from tests.contract.backends import plan_of
 from tests.geometries import FAMILY, name_of, random_geometries
@@ -23,7 +23,7 @@ SHAPES = ((), (1,), (7,), (PIECE_SCALARS + 1,), (3, 2, PIECE_SCALARS - 1), (5, 3
 def test_pieces_cover_once(shape: tuple[int, ...]) -> None:
     """Every element is in one piece, and no piece is larger than it may be."""
     seen = np.zeros(shape, np.uint8)
-    for piece in pieces(shape):
+    for piece in cut_pieces(shape):
         assert seen[piece].size <= PIECE_SCALARS
         seen[piece] += 1
     assert (seen == 1).all()
@@ -31,7 +31,7 @@ def test_pieces_cover_once(shape: tuple[int, ...]) -> None:
 
 def test_pieces_leave_axes_whole() -> None:
     """An axis that must stay whole does, however long it is."""
-    parts = [np.zeros((3, PIECE_SCALARS + 5))[piece] for piece in pieces((3, PIECE_SCALARS + 5), whole_axes=1)]
+    parts = [np.zeros((3, PIECE_SCALARS + 5))[piece] for piece in cut_pieces((3, PIECE_SCALARS + 5), whole_axes=1)]
     assert [part.shape for part in parts] == [(1, PIECE_SCALARS + 5)] * 3
 
 

@@ -4,7 +4,8 @@ from itertools import permutations, product
 
 import pytest
 
-from tests.geometries import random_geometries
+from tests.geometries import FAMILY, random_geometries
+from tests.geometries import KINDS as MOVING
 from tests.kernels.a65.running import assert_right
 from tests.oracle import Geometry, expected_output, input_bytes, linear_strides, tiled_bytes
 
@@ -48,6 +49,18 @@ def test_three_hundred_shapes(dtype: str, part: int) -> None:
     shapes = [geometry for geometry in random_geometries(1000, 65) if geometry.dtype == dtype][:300]
     assert {len(geometry.shape) for geometry in shapes} == {1, 2, 3, 4, 5, 6}
     for geometry in shapes[part::6]:
+        assert_right(geometry)
+
+
+@pytest.mark.parametrize("every", [25, pytest.param(1, marks=pytest.mark.long)], ids=["a part", "all"])
+@pytest.mark.parametrize("kind", [*MOVING, *FAMILY], ids=lambda kind: "-".join(name or "same" for name in kind))
+def test_three_hundred_shapes_each(kind: Kind, every: int) -> None:
+    """300 shapes for each operation and pair of scalar types, 50 of each rank, are right on every engine."""
+    shapes = random_geometries(300, 300, (kind,))
+    assert {rank: sum(len(each.shape) == rank for each in shapes) for rank in range(1, 7)} == dict.fromkeys(
+        range(1, 7), 50
+    )
+    for geometry in shapes[::every]:
         assert_right(geometry)
 
 

@@ -36,6 +36,21 @@ def test_sanitized(op: str, library: Path) -> None:
     assert_sound(sanitized.run(op, library, EVERY))
 
 
+@pytest.mark.parametrize("op", KINDS)
+def test_random_calls(op: str, library: Path) -> None:
+    """One in eight of 1,000 random calls of each operation and scalar type is sound."""
+    assert_sound(sanitized.run(op, library, 8, "random_calls"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("cases", ["random_calls", "qualification"])
+@pytest.mark.parametrize("flags", [(), ("-DTESSBED_PLAIN",)], ids=["vectors", "plain C"])
+@pytest.mark.parametrize("op", KINDS)
+def test_qualification_sanitized(op: str, flags: tuple[str, ...], cases: str, tmp_path: Path) -> None:
+    """All 1,000 are, and so is the qualification's set, with vector instructions and without."""
+    assert_sound(sanitized.run(op, sanitized.build(tmp_path, SOURCES, *flags), 1, cases))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("flags", [(), ("-DTESSBED_PLAIN",)], ids=["vectors", "plain C"])
 @pytest.mark.parametrize("op", KINDS)

@@ -38,6 +38,7 @@ def _load(load: Load) -> Iterator[str]:
             behind = f", after {', '.join(stage.needs)}" if stage.needs else ""
             yield f"[{stage.index}] {stage.name}: external, on {stage.server}{behind}"
             yield f"    takes   {stage.ticks.words}"
+    yield from _places(load)
     for stream in load.streams:
         limits = {"deadline": stream.deadline_ticks, "in flight": stream.in_flight, "queue": stream.queue}
         said = [f"{name} {limit:,}" for name, limit in limits.items() if limit is not None]
@@ -49,6 +50,20 @@ def _load(load: Load) -> Iterator[str]:
         for fault in load.faults:
             if fault.stream == stream.name:
                 yield f"    fault   {fault.fault.kind} in frame {fault.frame:,}, job {fault.job}"
+
+
+def _places(load: Load) -> Iterator[str]:
+    """The devices, and the jobs that say where they run, before which others and in which queue."""
+    for group in load.devices:
+        yield ""
+        yield f"devices {group.name}: {group.count:,}, each for {group.depth:,} job{'s' * (group.depth != 1)} at a time"
+    for stage in load.stages:
+        named = {"device": stage.device, "priority": stage.priority, "queue": stage.queue}
+        said = [f"{name} {value}" for name, value in named.items() if value is not None]
+        said += [f"grace {grace:,}" for grace in [load.grace_ticks(stage)] if grace]
+        if said:
+            yield ""
+            yield f"job {stage.name}: {', '.join(said)}"
 
 
 def _changes(path: tuple[str, ...], before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:

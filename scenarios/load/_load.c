@@ -3,8 +3,9 @@
 
    What it is given. load_tables.py lays out the program in tables of 64-bit integers, which are read in place and never
    written: `settings`, `stations`, `streams`, `stages`, `edges` (the jobs behind each job), `traces`; `shapes` are the
-   coefficients of variation, streams first; `struck` are the jobs that a fault strikes, in the order of their numbers. The tables are trusted: load_tables.py makes them, and lets no program in whose
-   ticks could leave 62 bits. Integrals over time take 128 bits.
+   coefficients of variation, streams first; `struck` are the jobs that a fault strikes, in the order of their numbers.
+   The tables are trusted: load_tables.py makes them, and lets no program in whose ticks could leave 62 bits, and none
+   with faults on devices that hold several jobs, or in lines. Integrals over time take 128 bits.
 
    What it gives. The figures of all streams, jobs and stations, the latencies of each stream, and the numbers of their
    frames where the load is numbered.
@@ -15,6 +16,7 @@
    Where the form differs from Python's:
    - Frames that have not begun are one line for each stream: first those that have entered, then those that are held,
      then those outside; a frame begins only at its front, as each queue takes the frames of a stream in their order.
+   - As no fault strikes a job in a line, when each ends for its frame is known when it starts.
    - The heap of events is ordered by ticks alone: nothing depends on the order of events within a tick.
    - A frame that is dropped stays in the slab until the queues that still name it have let it go (`named`).
    - The interpreter's lock is given up for BREATH ticks at a time; between, signals are looked for.
@@ -42,13 +44,13 @@ enum { EVERY, RANDOM, TRACE, CLOSED, AT_ONCE };
 enum { CONSTANT, POISSON, UNIFORM, GAMMA };
 enum { BLOCK, DROP_NEW, DROP_OLD };
 
-typedef struct Settings { i64 horizon, warmup, kernels, streams, stations, stages, struck, numbered; } Settings;
+typedef struct Settings { i64 horizon, warmup, kernels, streams, stations, stages, struck, numbered, lines; } Settings;
 typedef struct StreamRules {
     i64 first_stage, stages, arrivals, first, count, think, kind, ticks, high, frames, deadline, in_flight, queue, on_full,
         trace, traced, root;
 } StreamRules;
 typedef struct StageRules {
-    i64 station, kind, ticks, high, priority, kernel, load_ticks, tail_ticks, needs, before, befores, root;
+    i64 station, kind, ticks, high, priority, kernel, load_ticks, tail_ticks, line, needs, before, befores, root;
 } StageRules;
 typedef struct StationRules { i64 servers, depth; } StationRules;
 
@@ -62,7 +64,7 @@ typedef struct StreamTally {
 } StreamTally;
 typedef struct StationTally { i64 started; i128 busy_area, served, queue_area, waited; } StationTally;
 
-typedef struct JobState { i64 ready, begin, loaded, end; int32_t missing, critical; char bad, cancelled; } JobState;
+typedef struct JobState { i64 ready, begin, loaded, own_end, end; int32_t missing, critical; char bad, cancelled; } JobState;
 typedef struct Frame {
     i64 number, arrival, entered, left, named, next_free;
     int32_t stream;
@@ -99,6 +101,7 @@ typedef struct Load {
     const i64 *edges, *traces;
     const Struck *struck; /* sorted by stream, frame and job */
     i64 *met;             /* 1 for each of them that met a job */
+    i64 *line_ends;       /* by line: when the last job that started in it ends */
     const double *shapes;
     StageTally *paths;
     StreamState *streams;
@@ -467,7 +470,13 @@ static void start(Load *load, StationState *station, int32_t server, const Wait 
         station->tally.served += ends - (*last_end > load->now ? *last_end : load->now);
         *last_end = ends;
     }
-    if (occupied > ticks) {
+    job->own_end = load->now + ticks;
+    if (stage->line >= 0) { /* it ends for its frame no sooner than those before it in its line */
+        i64 *line_end = &load->line_ends[stage->line];
+        if (*line_end > job->own_end) ticks = *line_end - load->now;
+        *line_end = load->now + ticks;
+    }
+    if (occupied != ticks) {
         push_event(load, (Event){load->now + occupied, (int32_t)stage->station, FREE, server, frame->stream});
         if (load->failed) return;
         server = NOT_FREE;
@@ -516,9 +525,9 @@ static void walk_back(Load *load, StreamState *state, const Frame *frame) {
         const JobState *at = &frame->jobs[job];
         StageTally *tally = &load->paths[state->rules->first_stage + job];
         tally->frames++;
-        tally->wait += at->begin - at->ready;
+        tally->wait += at->begin - at->ready + at->end - at->own_end;
         tally->load += at->loaded;
-        tally->served += at->end - at->begin - at->loaded;
+        tally->served += at->own_end - at->begin - at->loaded;
     }
     state->tally.outside += frame->entered - frame->arrival;
 }
@@ -736,9 +745,10 @@ static int prepare(Load *load, const StationRules *stations, const StreamRules *
     const Settings *settings = load->settings;
     load->paths = calloc((size_t)settings->stages + 1, sizeof(StageTally));
     load->met = calloc((size_t)settings->struck + 1, sizeof *load->met);
+    load->line_ends = calloc((size_t)settings->lines + 1, sizeof *load->line_ends);
     load->streams = calloc((size_t)settings->streams + 1, sizeof(StreamState));
     load->stations = calloc((size_t)settings->stations + 1, sizeof(StationState));
-    if (!load->paths || !load->met || !load->streams || !load->stations) return -1;
+    if (!load->paths || !load->met || !load->line_ends || !load->streams || !load->stations) return -1;
     for (i64 number = 0; number < settings->streams; number++) {
         StreamState *state = &load->streams[number];
         state->rules = &streams[number];
@@ -781,6 +791,7 @@ static void release(Load *load) {
     free(load->heap);
     free(load->paths);
     free(load->met);
+    free(load->line_ends);
     free(load->streams);
     free(load->stations);
 }

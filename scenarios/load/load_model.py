@@ -74,6 +74,7 @@ class Stage:
     ports: tuple[tuple[str, tuple[dict[str, Any], ...]], ...] = ()
     device: str | None = None
     priority: int | None = None
+    queue: str | None = None
     server: str | None = None
     ticks: Distribution | None = None
     places: Mapping[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
@@ -90,6 +91,14 @@ class Servers:
 
     name: str
     count: int
+
+
+@attrs.frozen
+class JobQueue:
+    """The rules of a queue of the runtime, for the jobs that name it."""
+
+    name: str
+    grace_ticks: int = 0
 
 
 @attrs.frozen
@@ -211,6 +220,7 @@ class Load:
     streams: tuple[Stream, ...] = ()
     servers: tuple[Servers, ...] = ()
     devices: tuple[DeviceGroup, ...] = ()
+    queues: tuple[JobQueue, ...] = ()
     faults: tuple[FrameFault, ...] = ()
     cores: int = 8
     frames: int | None = None
@@ -222,6 +232,10 @@ class Load:
     def stage(self, name: str) -> Stage:
         """The job of that name."""
         return next(stage for stage in self.stages if stage.name == name)
+
+    def grace_ticks(self, stage: Stage) -> int:
+        """Those of the job's queue."""
+        return next((queue.grace_ticks for queue in self.queues if queue.name == stage.queue), 0)
 
 
 def load_values(load: Load) -> dict[str, Any]:
@@ -237,6 +251,7 @@ def load_values(load: Load) -> dict[str, Any]:
         },
         "servers": [attrs.asdict(server) for server in load.servers],
         "devices": [_device_values(group) for group in load.devices],
+        "queues": [attrs.asdict(queue) for queue in load.queues],
         "streams": [_stream_values(stream) for stream in load.streams],
         "faults": [fault.values for fault in load.faults],
     }
@@ -269,7 +284,7 @@ def stage_values(stage: Stage) -> dict[str, Any]:
         ports = {side: [_without_none(port) for port in listed] for side, listed in stage.ports}
         own = {"name": stage.name, "op": "external", "server": stage.server, "ticks": stage.ticks.values}
         return {**own, **ports, **order}
-    own = {"device": stage.device, "priority": stage.priority}
+    own = {"device": stage.device, "priority": stage.priority, "queue": stage.queue}
     return {**order, **{name: value for name, value in own.items() if value is not None}}
 
 

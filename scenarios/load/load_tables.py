@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tessbed.native_build import load_extension
 from tessbed.scenarios.load.draws import ARRIVAL, root
 from tessbed.scenarios.load.load_model import DISTRIBUTIONS, ON_FULL, Distribution
-from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StreamProgram, StruckJob
+from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StreamProgram, StruckJob, deep_stations
 from tessbed.scenarios.load.tally import LoadTally, StageTally, StationTally, StreamTally
 
 SOURCES = 0x6CE74697
@@ -35,8 +35,11 @@ NOTHING = Distribution("constant", 0)
 
 
 def count_load_in_c(program: LoadProgram, replication: int) -> LoadTally | None:
-    """All that is counted of one replication; None where its ticks could leave 62 bits, or there is no C form."""
-    if _load is None or not _fits(program):
+    """All that is counted of one replication; None where there is no C form, or none of such a load.
+
+    That is one whose ticks could leave 62 bits, or with faults that have to do with several jobs.
+    """
+    if _load is None or (program.struck and (program.lines or deep_stations(program))) or not _fits(program):
         return None
     streams = program.streams
     stages, edges = _stages(program, replication)
@@ -44,7 +47,7 @@ def count_load_in_c(program: LoadProgram, replication: int) -> LoadTally | None:
     settings = (
         *(program.horizon_ticks, program.warmup, program.kernels, len(streams), len(program.stations)),
         sum(len(stream.stages) for stream in streams),
-        *(len(program.struck), int(program.numbered)),
+        *(len(program.struck), int(program.numbered), program.lines),
     )
     shapes = [stream.arrivals.between.cv if stream.arrivals.between else 1.0 for stream in streams]
     shapes += [stage.ticks.cv for stream in streams for stage in stream.stages]
@@ -119,7 +122,7 @@ def _stages(program: LoadProgram, replication: int) -> tuple[list[int], list[int
         for place, stage in enumerate(stream.stages):
             ticks = stage.ticks
             rows += [stage.station, DISTRIBUTIONS.index(ticks.kind), ticks.ticks, ticks.high, stage.priority]
-            rows += [stage.kernel, stage.load_ticks, stage.tail_ticks]
+            rows += [stage.kernel, stage.load_ticks, stage.tail_ticks, stage.line]
             rows += [len(stage.after), len(edges), len(stage.before)]
             rows.append(_signed(root(program.seed, replication, number, place + 1)))
             edges += stage.before

@@ -11,13 +11,15 @@ NO_LIMIT = 1 << 62
 class Station:
     """`servers` equal servers with one queue. `kind` is device, a65 or external.
 
-    A server holds up to `depth` jobs, and does one after the other in their order.
+    A server holds up to `depth` jobs, and does one after the other in their order. A device that has lost one of them
+    is reset in `reset_ticks`.
     """
 
     name: str
     kind: str
     servers: int
     depth: int = 1
+    reset_ticks: int = 0
 
 
 @attrs.frozen
@@ -27,6 +29,10 @@ class StageProgram:
     `kernel` is the kernel that a server loads at its first job of that kind, in `load_ticks`; -1 for none. `parts` are
     those of the constant ticks, by name. The last `tail_ticks` of them need the server no more, which does the next job
     that it holds.
+
+    Jobs of the same `line` end, for their frames, in the order of their starts; -1 for none. The host looks for the end
+    of a job on a device `timeout_ticks` after its start, and once more `grace_ticks` later; 0 where it waits for ever.
+    The device has looked for its kernel `entry_ticks` after it began the job, and had to load it then.
     """
 
     name: str
@@ -38,6 +44,10 @@ class StageProgram:
     kernel: int = -1
     load_ticks: int = 0
     tail_ticks: int = 0
+    line: int = -1
+    timeout_ticks: int = 0
+    grace_ticks: int = 0
+    entry_ticks: int = 0
     parts: tuple[tuple[str, int], ...] = ()
 
     @property
@@ -78,15 +88,31 @@ class StreamProgram:
 
 
 @attrs.frozen
+class Signals:
+    """What a device does about a job, in ticks from its begin: when it begins the next one, when the record is in
+    place, and when interrupts with the job's number come; None for never. `good` is what the record says.
+    """
+
+    good: bool
+    run_ticks: int | None
+    record_ticks: int | None
+    interrupts: tuple[int, ...]
+
+
+@attrs.frozen
 class FaultEffect:
     """What comes of a job that a fault strikes: whether it ends well, and after how many ticks from its start.
 
-    Its server takes another job after `free_ticks`, which are more where a reset has to be confirmed first.
+    Its server takes another job after `free_ticks`, which are more where a reset has to be confirmed first; what is
+    behind it in its queue of the runtime waits for `final_ticks`. All this is of a server with no other job; where it
+    has several, `signals` say what the host will see.
     """
 
     good: bool
     over_ticks: int
     free_ticks: int
+    final_ticks: int = 0
+    signals: Signals | None = None
 
 
 @attrs.frozen
@@ -116,7 +142,14 @@ class LoadProgram:
     struck: tuple[StruckJob, ...] = ()
     numbered: bool = False
     kernels: int = 0
+    lines: int = 0
     horizon_ticks: int = NO_LIMIT
     warmup: int = 0
     replications: int = 1
     seed: int = 0
+
+
+def deep_stations(program: LoadProgram) -> list[int]:
+    """The stations that hold several jobs and have one that a fault strikes."""
+    stages = [program.streams[struck.stream].stages[struck.job] for struck in program.struck]
+    return [number for number in dict.fromkeys(s.station for s in stages) if program.stations[number].depth > 1]

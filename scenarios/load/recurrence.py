@@ -30,96 +30,38 @@ each other, and both against a run on the event queue with the real runtime.
 """
 
 from collections import deque
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 import attrs
 
 from tessbed.runtime.scheduling.queues import PATIENCE
+from tessbed.scenarios.load.device_ring import HeldJob, held_job
 from tessbed.scenarios.load.draws import ARRIVAL, root, ticks_of
-from tessbed.scenarios.load.program import FaultEffect, LoadProgram, Station, StreamProgram, StruckJob
-from tessbed.scenarios.load.tally import LoadTally, StageTally, StationTally, StreamTally
+from tessbed.scenarios.load.load_state import (
+    ENDED_TURN,
+    FINAL_TURN,
+    LOST_TURN,
+    FrameState,
+    InLine,
+    JobKey,
+    StationState,
+    StreamState,
+    station_state,
+    stream_state,
+)
+from tessbed.scenarios.load.program import LoadProgram, StageProgram, StruckJob, deep_stations
+from tessbed.scenarios.load.tally import LoadTally
 
-END, COME, OVER, FREE = range(4)
-"""A job ends and frees its server; a frame comes; a job ends and its server is not free yet; a server is free."""
+END, COME, OVER, FREE, HELD, FINAL, CONFIRMED = range(7)
+"""A job ends and frees its server; a frame comes; a job ends and its server is not free yet; a server is free; a job of
+several that a device holds ends, if its end is still planned for this tick; a lost job lets its queue go on; a reset is
+confirmed."""
 JobTimes = tuple[int, int, int, int, int, int, int]
 """Stream, frame and job, by their numbers, the ticks at which it was ready, started and ended, and its server."""
 FrameTimes = tuple[int, int, int, int, str]
 """Stream and frame, by their numbers, the ticks at which it came and left, and completed, dropped or failed."""
 ServerReset = tuple[int, int, int, int]
 """Station and server, by their numbers, and the ticks from which and to which no job ran there, by a fault."""
-Order = tuple[int, int, int, int, int]
-
-
-@attrs.define(eq=False)
-class FrameState:
-    """A frame under way. Lists are by job; `critical` is the predecessor that ended last."""
-
-    stream: int
-    number: int
-    arrival: int
-    entered: int = -1
-    begun: bool = False
-    gone: bool = False
-    failed: bool = False
-    left: int = 0
-    missing: list[int] = attrs.field(factory=list)
-    ready: list[int] = attrs.field(factory=list)
-    start: list[int] = attrs.field(factory=list)
-    begin: list[int] = attrs.field(factory=list)
-    loaded: list[int] = attrs.field(factory=list)
-    end: list[int] = attrs.field(factory=list)
-    critical: list[int] = attrs.field(factory=list)
-    effects: dict[int, FaultEffect] = attrs.field(factory=dict)
-    cancelled: list[bool] = attrs.field(factory=list)
-
-
-@attrs.define(eq=False)
-class StationState:
-    """A station: servers with room, its queue, the kernels that each server has, and since when its numbers stand.
-
-    By server: how many jobs it holds, when it can begin another, and when the last that it holds ends.
-    """
-
-    idle: list[int]
-    depth: int
-    tally: StationTally
-    held: list[int]
-    next_begin: list[int]
-    last_end: list[int]
-    queue: list[tuple[Order, FrameState]] = attrs.field(factory=list)
-    waiting: int = 0
-    busy: int = 0
-    since: int = 0
-    kernels: set[tuple[int, int]] = attrs.field(factory=set)
-
-    def pass_time(self, now: int) -> None:
-        """Add what has been since the last change."""
-        span = now - self.since
-        self.tally.busy_area += self.busy * span
-        self.tally.queue_area += self.waiting * span
-        self.since = now
-
-
-@attrs.define(eq=False)
-class StreamState:
-    """A stream: who stands outside, who waits inside (`held` of them have not entered), and what comes next."""
-
-    program: StreamProgram
-    tally: StreamTally
-    roots: list[int]
-    outside: deque[FrameState] = attrs.field(factory=deque)
-    waiting: deque[FrameState] = attrs.field(factory=deque)
-    held: deque[FrameState] = attrs.field(factory=deque)
-    flying: int = 0
-    present: int = 0
-    since: int = 0
-    made: int = 0
-    last: int = 0
-
-    def pass_time(self, now: int) -> None:
-        """Add what has been since the last change."""
-        self.tally.area += self.present * (now - self.since)
-        self.since = now
 
 
 @attrs.define(eq=False)
@@ -136,14 +78,19 @@ class LoadReplication:
     roots: list[list[int]] = attrs.field(init=False)
     struck: dict[tuple[int, int, int], tuple[int, StruckJob]] = attrs.field(init=False)
     met: list[int] = attrs.field(init=False)
+    lines: list[deque[InLine]] = attrs.field(init=False)
     times: list[JobTimes] | None = None
     stays: list[FrameTimes] = attrs.field(factory=list)
     resets: list[ServerReset] = attrs.field(factory=list)
 
     def __attrs_post_init__(self) -> None:
-        self.streams = [_stream(stream) for stream in self.program.streams]
-        self.stations = [_station(station) for station in self.program.stations]
         planned = self.program.struck
+        rings = deep_stations(self.program)
+        self.streams = [stream_state(stream) for stream in self.program.streams]
+        self.stations = [
+            station_state(station, rings=number in rings) for number, station in enumerate(self.program.stations)
+        ]
+        self.lines = [deque() for _ in range(self.program.lines)]
         self.struck = {(each.stream, each.frame, each.job): (place, each) for place, each in enumerate(planned)}
         self.met = [0] * len(planned)
         seed = self.program.seed
@@ -171,16 +118,26 @@ class LoadReplication:
             _, kind, stream, frame, job, server = heappop(self.heap)
             if kind == COME:
                 self._come(stream)
-                continue
-            if kind in (END, FREE):
-                self._free(self.stations[stream if kind == FREE else self._station_of(stream, job)], server)
-            if kind in (END, OVER):
-                self._end(self.frames[stream, frame], job, server)
+            elif kind == FREE:
+                self._free(self.stations[stream], server)
+            elif kind == CONFIRMED:
+                self._confirm_reset(self.stations[stream], server)
+            elif kind == FINAL:
+                if (line := self._stage(stream, job).line) >= 0:
+                    self._set_turn(line, frame, job, FINAL_TURN)
+            elif kind == HELD:
+                self._end_held((stream, frame, job), server)
+            else:
+                if kind == END:
+                    self._free(self.stations[self._stage(stream, job).station], server)
+                self._take_turn(self.frames[stream, frame], job, server, LOST_TURN if kind == OVER else ENDED_TURN)
 
-    def _station_of(self, stream: int, job: int) -> int:
-        return self.streams[stream].program.stages[job].station
+    def _stage(self, stream: int, job: int) -> StageProgram:
+        return self.streams[stream].program.stages[job]
 
     def _free(self, station: StationState, server: int) -> None:
+        if station.resetting[server]:
+            return
         station.pass_time(self.now)
         station.held[server] -= 1
         station.busy -= not station.held[server]
@@ -264,7 +221,8 @@ class LoadReplication:
         state.flying += 1
         frame.entered, frame.left = self.now, len(stages)
         frame.missing = [len(stage.after) for stage in stages]
-        frame.ready, frame.start, frame.begin, frame.loaded, frame.end = ([0] * len(stages) for _ in range(5))
+        frame.ready, frame.start, frame.begin, frame.loaded = ([0] * len(stages) for _ in range(4))
+        frame.own_end, frame.end = ([0] * len(stages) for _ in range(2))
         frame.critical, frame.cancelled = [-1] * len(stages), [False] * len(stages)
         self.frames[frame.stream, frame.number] = frame
         for job in state.roots:
@@ -301,7 +259,8 @@ class LoadReplication:
             station.kernels.add((server, stage.kernel))
         frame.loaded[job] = stage.load_ticks if loads else 0
         ticks = ticks_of(stage.ticks, self.roots[frame.stream][job + 1], frame.number) + frame.loaded[job]
-        occupied = self._strike(station, server, frame, job, loads) if self.struck else 0
+        if self.struck:
+            self._strike(frame, job, loads=loads)
         station.pass_time(self.now)
         station.waiting -= 1
         station.busy += not station.held[server]
@@ -309,32 +268,143 @@ class LoadReplication:
         station.tally.started += 1
         station.tally.waited_ticks += self.now - frame.ready[job]
         frame.start[job] = frame.begin[job] = self.now
-        if job in frame.effects:
-            ticks = frame.effects[job].over_ticks
+        if stage.line >= 0:
+            self.lines[stage.line].append(InLine(frame, job, server))
+        if station.rings and ticks:
+            self._run_in_ring(station, server, frame, job, ticks, loads=loads)
+        elif job in frame.effects:
+            self._run_struck(station, server, frame, job)
+        else:
+            self._run(station, server, frame, job, ticks)
+
+    def _strike(self, frame: FrameState, job: int, *, loads: bool) -> None:
+        """Note what a fault makes of the job that starts, if there is one."""
+        found = self.struck.get((frame.stream, frame.number, job))
+        if found is not None:
+            place, struck = found
+            self.met[place] = 1
+            frame.effects[job] = struck.unloaded if loads else struck.loaded
+
+    def _run(self, station: StationState, server: int, frame: FrameState, job: int, ticks: int) -> None:
+        """The job runs with nothing wrong, behind the others that its server holds."""
         if station.depth > 1 and ticks:
-            frame.begin[job] = max(self.now, station.next_begin[server])
+            frame.begin[job] = max(self.now, station.next_begin[server] or 0)
             ticks += frame.begin[job] - self.now
-            station.next_begin[server] = self.now + ticks - stage.tail_ticks
-        end = self.now + (occupied or ticks)
+            station.next_begin[server] = self.now + ticks - self._stage(frame.stream, job).tail_ticks
+        self._serve_until(station, server, self.now + ticks)
+        heappush(self.heap, (self.now + ticks, END, frame.stream, frame.number, job, server))
+
+    def _serve_until(self, station: StationState, server: int, end: int) -> None:
+        """The server is busy until then, if it is not for longer by another job."""
         station.tally.served_ticks += max(0, end - max(self.now, station.last_end[server]))
         station.last_end[server] = max(end, station.last_end[server])
-        kind = OVER if occupied else END
-        heappush(self.heap, (self.now + ticks, kind, frame.stream, frame.number, job, server))
 
-    def _strike(self, station: StationState, server: int, frame: FrameState, job: int, loads: bool) -> int:
-        """Note what a fault makes of the job that starts; the ticks for which its server is taken if that is longer."""
-        if (frame.stream, frame.number, job) not in self.struck:
-            return 0
-        place, struck = self.struck[frame.stream, frame.number, job]
-        self.met[place] = 1
-        effect = frame.effects[job] = struck.unloaded if loads else struck.loaded
-        if effect.free_ticks <= effect.over_ticks:
-            return 0
-        number = self._station_of(frame.stream, job)
-        heappush(self.heap, (self.now + effect.free_ticks, FREE, number, 0, 0, server))
+    def _run_struck(self, station: StationState, server: int, frame: FrameState, job: int) -> None:
+        """The job runs as its faults say, alone on its server, which may be taken for longer."""
+        effect, key = frame.effects[job], (frame.stream, frame.number, job, server)
+        over, free = (self.now + ticks for ticks in (effect.over_ticks, effect.free_ticks))
+        self._serve_until(station, server, max(over, free))
+        if not effect.good:
+            frame.bad.add(job)
+        if free <= over:
+            heappush(self.heap, (over, END, *key))
+            return
+        number = self._stage(frame.stream, job).station
+        heappush(self.heap, (over, OVER, *key))
+        heappush(self.heap, (free, FREE, number, 0, 0, server))
+        heappush(self.heap, (self.now + effect.final_ticks, FINAL, *key))
         if self.times is not None:
-            self.resets.append((number, server, self.now + effect.over_ticks, self.now + effect.free_ticks))
-        return effect.free_ticks
+            self.resets.append((number, server, over, free))
+
+    # Devices that hold several jobs, some of them struck by faults
+
+    def _run_in_ring(
+        self, station: StationState, server: int, frame: FrameState, job: int, ticks: int, *, loads: bool
+    ) -> None:
+        """The device begins the job when it has run those before, if ever."""
+        ready = station.next_begin[server]
+        begin = None if ready is None else max(self.now, ready)
+        stage = self._stage(frame.stream, job)
+        held = held_job(stage, self.now, begin, ticks, frame.effects.get(job), loads=loads)
+        frame.begin[job] = self.now if begin is None else begin
+        station.next_begin[server] = held.run_end
+        station.rings[server][frame.stream, frame.number, job] = held
+        if held.end is not None:
+            self._serve_until(station, server, held.end)
+            self._expect_end(held, (frame.stream, frame.number, job), server)
+
+    def _expect_end(self, held: HeldJob, key: JobKey, server: int) -> None:
+        assert held.end is not None
+        heappush(self.heap, (held.end, HELD, *key, server))
+
+    def _end_held(self, key: JobKey, server: int) -> None:
+        """A job that a device holds ends, unless a reset has changed when."""
+        number = self._stage(key[0], key[2]).station
+        station, ring = self.stations[number], self.stations[number].rings[server]
+        held = ring.get(key)
+        if held is None or held.end != self.now:
+            return
+        if held.lost and not station.resetting[server]:
+            self._reset(number, server)
+        del ring[key]
+        if held.lost:
+            heappush(self.heap, (held.final(station.next_begin[server] or 0), FINAL, *key, server))
+        else:
+            self._free(station, server)
+        frame = self.frames[key[0], key[1]]
+        if not held.good:
+            frame.bad.add(key[2])
+        self._take_turn(frame, key[2], server, FINAL_TURN if held.recovered else LOST_TURN if held.lost else ENDED_TURN)
+
+    def _reset(self, number: int, server: int) -> None:
+        """The device is reset: it takes no job until that is confirmed, and has none then."""
+        station, confirmed = self.stations[number], self.now + self.program.stations[number].reset_ticks
+        station.resetting[server] = True
+        station.idle = [other for other in station.idle if other != server]
+        heapify(station.idle)
+        for key, held in station.rings[server].items():
+            held.meet_reset(self.now, confirmed)
+            self._expect_end(held, key, server)
+            if held.loads and (held.entered is None or held.entered > confirmed):
+                station.kernels.discard((server, self._stage(key[0], key[2]).kernel))
+        station.next_begin[server] = confirmed
+        station.tally.served_ticks += confirmed - station.last_end[server]
+        station.last_end[server] = confirmed
+        heappush(self.heap, (confirmed, CONFIRMED, number, 0, 0, server))
+        if self.times is not None:
+            self.resets.append((number, server, self.now, confirmed))
+
+    def _confirm_reset(self, station: StationState, server: int) -> None:
+        """The device takes jobs again."""
+        station.pass_time(self.now)
+        station.busy -= 1
+        station.held[server] = 0
+        station.resetting[server] = False
+        for _ in range(station.depth):
+            heappush(station.idle, server)
+
+    # Queues of the runtime, in which jobs end in the order of their starts
+
+    def _take_turn(self, frame: FrameState, job: int, server: int, turn: int) -> None:
+        """The job has ended on its server; for its frame it has when those before it in its line are final.
+
+        One that is lost has ended at once, and those behind it wait until it is final.
+        """
+        frame.own_end[job] = self.now
+        line = self._stage(frame.stream, job).line
+        if line < 0 or turn != ENDED_TURN:
+            self._end(frame, job, server)
+        if line >= 0:
+            self._set_turn(line, frame.number, job, turn)
+
+    def _set_turn(self, line: int, number: int, job: int, turn: int) -> None:
+        """A job of a line has ended, is lost or is final: the first ones of the line go, as far as the order allows."""
+        jobs = self.lines[line]
+        next(one for one in jobs if (one.frame.number, one.job) == (number, job)).turn = turn
+        while jobs and jobs[0].turn in (ENDED_TURN, FINAL_TURN):
+            first = jobs.popleft()
+            if first.turn == ENDED_TURN:
+                self._end(first.frame, first.job, first.server)
 
     # Ends
 
@@ -344,7 +414,7 @@ class LoadReplication:
         if self.times is not None:
             ticks = (frame.ready[job], frame.start[job], self.now)
             self.times.append((frame.stream, frame.number, job, *ticks, server))
-        if job in frame.effects and not frame.effects[job].good:
+        if job in frame.bad:
             self._cancel_behind(frame, job)
         else:
             self._hand_on(frame, job, stage.before)
@@ -420,9 +490,9 @@ class LoadReplication:
         while job >= 0:
             tally = state.tally.stages[job]
             tally.frames += 1
-            tally.wait_ticks += frame.begin[job] - frame.ready[job]
+            tally.wait_ticks += frame.begin[job] - frame.ready[job] + frame.end[job] - frame.own_end[job]
             tally.load_ticks += frame.loaded[job]
-            tally.served_ticks += frame.end[job] - frame.begin[job] - frame.loaded[job]
+            tally.served_ticks += frame.own_end[job] - frame.begin[job] - frame.loaded[job]
             job = frame.critical[job]
         state.tally.outside_ticks += frame.entered - frame.arrival
 
@@ -452,17 +522,6 @@ class LoadReplication:
                 station.waiting -= 1
                 station.tally.waited_ticks += self.now - frame.ready[job]
         self._leave(state, frame)
-
-
-def _station(station: Station) -> StationState:
-    idle = [server for server in range(station.servers) for _ in range(station.depth)]
-    held, next_begin, last_end = ([0] * station.servers for _ in range(3))
-    return StationState(idle, station.depth, StationTally(), held, next_begin, last_end)
-
-
-def _stream(program: StreamProgram) -> StreamState:
-    tally = StreamTally(stages=[StageTally() for _ in program.stages])
-    return StreamState(program, tally, [job for job, stage in enumerate(program.stages) if not stage.after])
 
 
 @attrs.frozen

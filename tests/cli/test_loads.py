@@ -96,15 +96,15 @@ def test_verified_frames_are_counted(tessbed) -> None:
 
 def test_a_disagreement_ends_with_1(tessbed, monkeypatch) -> None:
     """Where events and the recurrence differ, the report says so and the exit code is that of a failed check."""
-    from tessbed.scenarios.study.load import event_run
+    from tessbed.scenarios.study.load import verification
 
-    real = event_run.times_of_load
+    real = verification.times_of_load
 
     def one_job_less(program):
         times = real(program)
         return attrs.evolve(times, jobs=times.jobs[1:])
 
-    monkeypatch.setattr(event_run, "times_of_load", one_job_less)
+    monkeypatch.setattr(verification, "times_of_load", one_job_less)
     said = tessbed("load", "sound.toml", "--engine", "verify")
     assert said.code == 1
     assert "verify: FAILED: job image of frame 0 of camera: ready, start, end" in said.out

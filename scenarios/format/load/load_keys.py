@@ -123,6 +123,7 @@ PLACE = (
     AFTER,
     Key("device", "the [[devices]] that run it in a load, by name; those of its stream without it", TEXT),
     Key("priority", "priority among the jobs that wait for a device in a load", integer_kind(-1000, 1000)),
+    Key("queue", "the runtime's queue in a load, of which each stream has one; one of its own without it", TEXT),
 )
 LOADED_JOB = (
     *(attrs.evolve(key, kind=OP_OR_EXTERNAL) if key.name == "op" else key for key in JOB if key.name != "input"),
@@ -186,6 +187,15 @@ SECTIONS = (
                 default=1,
             ),
             Key("device", "fields that differ from those of `device`", DEVICE),
+        ),
+        many=True,
+    ),
+    Key(
+        "queues",
+        "the queues of jobs in a load, where one has rules of its own",
+        table=(
+            Key("name", "name of the queue, as jobs say it", TEXT, required=True),
+            Key("grace_ticks", "ticks behind a timeout in which a record still ends its job", TICKS_OR_NONE, default=0),
         ),
         many=True,
     ),

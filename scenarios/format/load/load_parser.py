@@ -11,11 +11,13 @@ import attrs
 
 from tessbed.kernels import Plan
 from tessbed.kernels.plan import byte_layout
-from tessbed.scenarios.format.diagnostics import KeyPath, Location, alternatives, nearest, path_text
+from tessbed.scenarios.format.diagnostics import KeyPath, Location, alternatives, nearest
 from tessbed.scenarios.format.load.arrival_parser import arrivals_of
+from tessbed.scenarios.format.load.entry_names import judge_own_names
 from tessbed.scenarios.format.load.fault_parser import faults_of
 from tessbed.scenarios.format.load.load_keys import EXTERNAL
 from tessbed.scenarios.format.load.port_parser import judge_ports, layout_words
+from tessbed.scenarios.format.load.queue_parser import queues_of
 from tessbed.scenarios.format.reader import Reader
 from tessbed.scenarios.load.load_model import (
     A65_SERVER,
@@ -32,7 +34,7 @@ from tessbed.scenarios.model import ScenarioJob
 from tessbed.sim.errors import SpecError
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 
-SECTION_NAMES = ("host", "servers", "devices", "streams", "faults", "load")
+SECTION_NAMES = ("host", "servers", "devices", "queues", "streams", "faults", "load")
 DEFAULT_FRAMES = 1000
 PLACED_KEYS = ("timeout_ticks", "faults", "expect.fault", "kernel")
 """The keys of a job that only the compilation of a load can judge."""
@@ -60,6 +62,7 @@ def load_of(reader: Reader, values: Values, plans: Mapping[int, Plan], device: D
     _device_names(reader, groups, stages, listed, streams)
     amount = values.get("load") or {}
     load = _amount(reader, values, amount, stages, streams, servers, groups)
+    load = attrs.evolve(load, queues=queues_of(reader, values.get("queues") or (), load, listed))
     return attrs.evolve(load, faults=faults_of(reader, values.get("faults") or (), load, listed))
 
 
@@ -71,7 +74,7 @@ def _says_something(values: Values, listed: Sequence[Values]) -> bool:
 
 def _says_place(job: Values) -> bool:
     handed = (job.get("input") or {}).get("job")
-    return bool(job.get("after") or job.get("device") or handed) or job.get("priority") is not None
+    return bool(job.get("after") or job.get("device") or job.get("queue") or handed) or job.get("priority") is not None
 
 
 def _stage(reader: Reader, index: int, job: Values) -> Stage:
@@ -85,6 +88,7 @@ def _stage(reader: Reader, index: int, job: Values) -> Stage:
         ports=_ports(job) if external else (),
         device=None if external else job.get("device"),
         priority=None if external else job.get("priority"),
+        queue=None if external else job.get("queue"),
         server=job.get("server") if external else None,
         ticks=_service(job["ticks"]) if external and "ticks" in job else None,
         places={key: reader.source.place(("jobs", index, *key.split("."))) for key in PLACED_KEYS},
@@ -176,7 +180,7 @@ def _handed_on(reader: Reader, stages: Sequence[Stage], listed: Sequence[Values]
 
 
 def _devices(reader: Reader, listed: Sequence[Values], device: DeviceSpec) -> tuple[DeviceGroup, ...]:
-    _own_names(reader, "devices", listed)
+    judge_own_names(reader, "devices", listed)
     found = []
     for index, group in enumerate(listed):
         changes = group.get("device") or {}
@@ -192,22 +196,11 @@ def _devices(reader: Reader, listed: Sequence[Values], device: DeviceSpec) -> tu
     return tuple(found)
 
 
-def _own_names(reader: Reader, section: str, listed: Sequence[Values]) -> None:
-    """Report names that an entry before has."""
-    first: dict[str, int] = {}
-    for index, entry in enumerate(listed):
-        name = entry.get("name")
-        if isinstance(name, str) and first.setdefault(name, index) != index:
-            before = path_text((section, first[name]))
-            text = f'got "{name}", the name of {before}, wanted a name of its own'
-            reader.report_error((section, index, "name"), text)
-
-
 def _servers(
     reader: Reader, listed: Sequence[Values], stages: Sequence[Stage], groups: Sequence[DeviceGroup]
 ) -> tuple[Servers, ...]:
     """The servers that are counted. Reports those that no job occupies, and names that mean something else."""
-    _own_names(reader, "servers", listed)
+    judge_own_names(reader, "servers", listed)
     taken = [A65_SERVER, *([group.name for group in groups] or [DEVICE_SERVER])]
     for stage in stages:
         if stage.server in taken:
@@ -232,7 +225,7 @@ def _what(name: str | None) -> str:
 def _streams(
     reader: Reader, listed: Sequence[Values], stages: Sequence[Stage], device: DeviceSpec, folder: Path
 ) -> tuple[Stream, ...]:
-    _own_names(reader, "streams", listed)
+    judge_own_names(reader, "streams", listed)
     found = []
     for index, values in enumerate(listed):
         path: KeyPath = ("streams", index)

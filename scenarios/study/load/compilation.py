@@ -29,7 +29,8 @@ from tessbed.scenarios.load.load_model import (
 )
 from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StageProgram, Station, StreamProgram, StruckJob
 from tessbed.scenarios.model import AnyJob, KernelJob, Scenario, ScenarioJob
-from tessbed.scenarios.study.load.fault_effects import EffectTable, fault_refusal
+from tessbed.scenarios.study.load.fault_effects import EffectTable, JobSetting, fault_refusal
+from tessbed.scenarios.study.load.load_checks import check_deadlines, check_ends, check_jobs, check_timeouts
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 
@@ -44,6 +45,11 @@ class JobClass:
     def ticks(self) -> int:
         """From the doorbell to the host's wake-up, the kernel loaded."""
         return sum(ticks for _, ticks in self.parts)
+
+    @property
+    def entry_ticks(self) -> int:
+        """From the job's begin on the device until it has looked for its kernel."""
+        return sum(ticks for name, ticks in self.parts if name not in ("device", "completion"))
 
 
 @attrs.define
@@ -77,12 +83,14 @@ def compile_load(scenario: Scenario) -> LoadProgram:
     """The program. Raises ScenarioError for what no load can be."""
     load = check_streams(scenario)
     scenario = prepared(scenario)
-    _check_jobs(scenario, load)
+    check_jobs(scenario, load)
     stations = _stations(scenario, load)
     classes, kernels = ClassTable(), _kernels(scenario)
     streams = tuple(_stream(scenario, load, stream, stations, classes, kernels) for stream in load.streams)
-    _check_deadlines(load, streams)
-    _check_ends(load, streams)
+    check_timeouts(load, stations, streams)
+    check_deadlines(load, streams)
+    check_ends(load, streams)
+    lines, streams = _in_lines(load, stations, streams)
     struck = _struck(scenario, load, streams)
     return LoadProgram(
         stations=stations,
@@ -90,6 +98,7 @@ def compile_load(scenario: Scenario) -> LoadProgram:
         struck=struck,
         numbered=bool(struck),
         kernels=len(set(kernels.values())),
+        lines=lines,
         horizon_ticks=NO_LIMIT if load.horizon_ticks is None else load.horizon_ticks,
         warmup=load.warmup,
         replications=load.replications,
@@ -107,33 +116,6 @@ def check_streams(scenario: Scenario) -> Load:
     return scenario.load
 
 
-def _check_jobs(scenario: Scenario, load: Load) -> None:
-    """Raise ScenarioError for what a job of a stream can not have, for all jobs at once."""
-    used = {name for stream in load.streams for name in stream.jobs}
-    problems = []
-    for job in scenario.jobs:
-        if job.name in used and (found := _unfit_key(job)) is not None:
-            key, text = found
-            place = load.stage(job.name).places.get(key) or Location(scenario.name)
-            problems.append(Problem(place, f"jobs[{job.index}].{key}: {text}"))
-    if problems:
-        raise ScenarioError(problems)
-
-
-def _unfit_key(job: AnyJob) -> tuple[str, str] | None:
-    """The key of a job with which no load can run it, and why."""
-    if isinstance(job, KernelJob) and job.planned.level == "body":
-        text = "got a kernel at level body, wanted one of bands, or jobs in [[streams]] without it: when a body waits"
-        return "kernel", f"{text} is known to the event engine alone"
-    if job.faults:
-        strike = f'stream, frame = 17, job = "{job.name}" and kind = "{job.faults[0].kind}"'
-        return "faults", f"got faults, which would strike every frame, wanted [[faults]] of the load, with {strike}"
-    if job.expected_fault:
-        text = f"got {job.expected_fault}, wanted no such key: no frame of a load has a fault by itself"
-        return "expect.fault", text
-    return None
-
-
 def _stations(scenario: Scenario, load: Load) -> tuple[Station, ...]:
     """The servers that some stream uses: devices, cores, then the others in the order of their jobs."""
     used = [load.stage(name) for stream in load.streams for name in stream.jobs]
@@ -141,7 +123,10 @@ def _stations(scenario: Scenario, load: Load) -> tuple[Station, ...]:
     running = [ours[stage.index] for stage in used if stage.index in ours]
     found = []
     if any(not on_a65(job) for job in running):
-        found += [Station(group.name, "device", group.count, group.depth) for group in device_groups(scenario)]
+        found += [
+            Station(group.name, "device", group.count, group.depth, group.spec.reset_ticks)
+            for group in device_groups(scenario)
+        ]
     if any(on_a65(job) for job in running):
         found.append(Station(A65_SERVER, "a65", load.cores))
     counts = {server.name: server.count for server in load.servers}
@@ -182,7 +167,7 @@ def _stream(
         stage = stages[name]
         after = tuple(sorted(order.index(other) for other in stage.needs))
         before = tuple(place for place, other in enumerate(order) if name in stages[other].needs)
-        program = _stage(scenario, stream, stage, numbers, classes, kernels)
+        program = _stage(scenario, load, stream, stage, numbers, classes, kernels)
         made.append(attrs.evolve(program, after=after, before=before))
     own = stream.arrivals.kind in ("trace", "at_once")
     frames = NO_LIMIT if own or load.frames is None else load.frames
@@ -212,6 +197,7 @@ def _places(stream: Stream, stages: Sequence[StageProgram], stations: Sequence[S
 
 def _stage(
     scenario: Scenario,
+    load: Load,
     stream: Stream,
     stage: Stage,
     numbers: Mapping[str, int],
@@ -227,7 +213,6 @@ def _stage(
         return StageProgram(stage.name, numbers[A65_SERVER], Distribution("constant", ticks), priority=priority)
     group = group_of(device_groups(scenario), stage, stream)
     found = _class_on(group, job, classes)
-    _check_timeout(stage, job, found, group)
     return StageProgram(
         name=stage.name,
         station=numbers[group.name],
@@ -236,6 +221,9 @@ def _stage(
         kernel=kernels.get(job.index, -1),
         load_ticks=found.load_ticks,
         tail_ticks=dict(found.parts).get("completion", 0) if group.depth > 1 else 0,
+        timeout_ticks=job.timeout_ticks or 0,
+        grace_ticks=load.grace_ticks(stage),
+        entry_ticks=found.entry_ticks,
         parts=found.parts,
     )
 
@@ -249,16 +237,24 @@ def _class_on(group: DeviceGroup, job: AnyJob, classes: ClassTable) -> JobClass:
         raise ScenarioError([Problem(group.place or Location(group.name), f"{text}: {error}")]) from error
 
 
-def _check_timeout(stage: Stage, job: AnyJob, found: JobClass, group: DeviceGroup) -> None:
-    """Raise ScenarioError for a timeout within which no run of the job ends, or of a job that others are beside."""
-    needed = found.ticks + found.load_ticks
-    if job.timeout_ticks is not None and group.depth > 1:
-        text = f"got {group.depth} with timeout_ticks at jobs[{stage.index}], wanted one of them: what a reset does to"
-        place = group.place or Location(group.name)
-        raise ScenarioError([Problem(place, f"devices {group.name}: depth: {text} the jobs beside it is no load's")])
-    if job.timeout_ticks is not None and job.timeout_ticks < needed:
-        text = f"got {job.timeout_ticks}, wanted at least {needed}: so long takes the job with nothing wrong"
-        raise ScenarioError([Problem(stage.places["timeout_ticks"], f"jobs[{stage.index}].timeout_ticks: {text}")])
+def _in_lines(
+    load: Load, stations: Sequence[Station], streams: Sequence[StreamProgram]
+) -> tuple[int, tuple[StreamProgram, ...]]:
+    """How many lines there are, and the streams with their jobs in them: one for each stream, queue and station.
+
+    On one device that holds one job at a time they would end in order anyway.
+    """
+    lines: dict[tuple[int, str, int], int] = {}
+    found = []
+    for number, stream in enumerate(streams):
+        stages = list(stream.stages)
+        for place, stage in enumerate(stages):
+            queue, station = load.stage(stage.name).queue, stations[stage.station]
+            if queue is not None and (station.servers > 1 or station.depth > 1):
+                line = lines.setdefault((number, queue, stage.station), len(lines))
+                stages[place] = attrs.evolve(stage, line=line)
+        found.append(attrs.evolve(stream, stages=tuple(stages)))
+    return len(lines), tuple(found)
 
 
 def _struck(scenario: Scenario, load: Load, streams: Sequence[StreamProgram]) -> tuple[StruckJob, ...]:
@@ -274,14 +270,11 @@ def _struck(scenario: Scenario, load: Load, streams: Sequence[StreamProgram]) ->
         stage = load.stage(faults[0].job)
         job = next(job for job in scenario.jobs if job.index == stage.index)
         group = group_of(device_groups(scenario), stage, load.streams[number])
-        spec = group.spec
-        if group.depth > 1:
-            text = f"got {faults[0].fault.kind} on {group.name} of depth {group.depth}, wanted depth = 1 there: what a"
-            raise fault_refusal(faults[0], f"{text} fault does to the jobs beside it is for the event engine")
         if job.empty:
             text = f"got {faults[0].fault.kind} on an empty tensor, wanted no such fault: nothing is submitted"
             raise fault_refusal(faults[0], text)
-        loaded, unloaded = (effects.of(job, spec, faults, loaded=there) for there in (True, False))
+        options = JobSetting(group.spec, group.depth, load.grace_ticks(stage))
+        loaded, unloaded = (effects.of(job, options, faults, loaded=there) for there in (True, False))
         kinds = " and ".join(fault.fault.kind for fault in faults)
         found.append(StruckJob(number, frame, place, kinds, loaded, unloaded))
     return tuple(found)
@@ -297,33 +290,3 @@ def a65_ticks(job: ScenarioJob) -> int:
     """What the job takes on a core, in modelled ticks."""
     execution = a65.prepare(job.plan)
     return modelled_ticks(execution.plan, execution.path)
-
-
-def _check_ends(load: Load, streams: Sequence[StreamProgram]) -> None:
-    """Raise ScenarioError for frames that circulate without a tick, where nothing limits their number."""
-    problems = []
-    for number, (stream, program) in enumerate(zip(load.streams, streams, strict=True)):
-        arrivals = stream.arrivals
-        if load.frames is not None or arrivals.kind != "closed" or arrivals.think:
-            continue
-        idle = all(stage.ticks.mean == 0 for stage in program.stages)
-        if idle or stream.on_full != "block":
-            what = "take no tick" if idle else "are dropped"
-            text = f"got closed without think, wanted think of 1 or more, or load.frames: frames that {what} would come"
-            place = stream.arrivals_place or Location(f"stream {stream.name}")
-            problems.append(Problem(place, f"streams[{number}].arrivals: {text} again in the same tick, for ever"))
-    if problems:
-        raise ScenarioError(problems)
-
-
-def _check_deadlines(load: Load, streams: Sequence[StreamProgram]) -> None:
-    """Raise ScenarioError for deadlines that no frame can keep, even alone."""
-    problems = []
-    for number, (stream, program) in enumerate(zip(load.streams, streams, strict=True)):
-        if stream.deadline_ticks is not None and stream.deadline_ticks < program.least_ticks:
-            least = f"wanted at least {program.least_ticks}: so long takes a frame that never waits"
-            text = f"got {stream.deadline_ticks}, {least}"
-            place = stream.place or Location(f"stream {stream.name}")
-            problems.append(Problem(place, f"streams[{number}].deadline_ticks: {text}"))
-    if problems:
-        raise ScenarioError(problems)

@@ -11,7 +11,6 @@ device was reset, and the parts of each job's ticks.
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
-from itertools import zip_longest
 from typing import Any
 
 import attrs
@@ -21,12 +20,13 @@ from simpy.events import EventPriority
 from tessbed.runtime.invariants import check_runtime
 from tessbed.runtime.jobs.job import LOST, OK, Job
 from tessbed.runtime.runtime import Runtime
-from tessbed.runtime.scheduling.queues import PATIENCE
+from tessbed.runtime.scheduling.device_link import Link
+from tessbed.runtime.scheduling.queues import PATIENCE, Queue
 from tessbed.scenarios import backends
-from tessbed.scenarios.custom.preparation import prepared
 from tessbed.scenarios.load.draws import ARRIVAL, root, ticks_of
+from tessbed.scenarios.load.load_model import Load
 from tessbed.scenarios.load.program import LoadProgram, StageProgram, StreamProgram
-from tessbed.scenarios.load.recurrence import FrameTimes, JobTimes, LoadTimes, ServerReset, times_of_load
+from tessbed.scenarios.load.recurrence import FrameTimes, JobTimes, ServerReset
 from tessbed.scenarios.model import AnyJob, KernelJob, Scenario, ScenarioJob
 from tessbed.scenarios.study.load.compilation import device_groups
 from tessbed.scenarios.study.load.frame_storage import FrameStorage
@@ -35,11 +35,9 @@ from tessbed.sim.events import event_queue
 from tessbed.sim.fault_injection import Fault
 from tessbed.sim.spec.device_spec import DeviceSpec
 
+MOST_IN_QUEUE = 1 << 20
 HOST = EventPriority(4)
 """The place of the host inside a tick: behind effects, workers, arbitration and timeouts."""
-VERIFIED_FRAMES = 6
-"""So many frames of each stream are run, and more where a fault strikes a later one."""
-BEHIND_A_FAULT, MOST_VERIFIED_FRAMES = 3, 64
 
 
 @attrs.define(eq=False)
@@ -61,7 +59,8 @@ class Frame:
 class HostQueue:
     """The jobs that wait for one station, and who serves them: servers by number, or a runtime with its devices.
 
-    `faults` has those of each submission to each device, in their order.
+    `faults` has those of each submission to each device, in their order. `servers` are those that are idle, or, of
+    devices, those that an empty tensor has for its moment; `lines` are the queues of the runtime, by stream and name.
     """
 
     number: int
@@ -69,7 +68,28 @@ class HostQueue:
     runtime: Runtime | None
     faults: list[list[tuple[Fault, ...]]]
     waiting: list[tuple[Any, int, Frame, int]] = attrs.field(factory=list)
+    lines: dict[tuple[int, str], Queue] = attrs.field(factory=dict)
     started: int = 0
+
+    @property
+    def idle(self) -> list[int]:
+        """The servers that take a job, each as often as it has room; a runtime's links say that themselves."""
+        if self.runtime is None:
+            return sorted(self.servers)
+        rooms = [link.index for link in self.runtime.scheduler.links for _ in range(link.room)]
+        for server in self.servers:
+            rooms.remove(server)
+        return rooms
+
+    def take(self, server: int) -> None:
+        """The server is not idle any more."""
+        if self.runtime is None:
+            self.servers.remove(server)
+
+    def give_back(self, server: int) -> None:
+        """The server is idle again."""
+        if self.runtime is None:
+            self.servers.append(server)
 
 
 @attrs.define(eq=False)
@@ -97,8 +117,12 @@ class EventRun:
     resets: list[ServerReset] = attrs.field(factory=list)
     wrong: list[str] = attrs.field(factory=list)
     called: bool = False
+    load: Load = attrs.field(init=False)
+    named: dict[str, str] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.load = self.scenario.load or Load()
+        self.named = {stage.name: stage.queue for stage in self.load.stages if stage.queue}
         self.streams = [StreamRun(stream) for stream in self.program.streams]
         specs = {group.name: group.spec for group in device_groups(self.scenario)}
         self.queues = []
@@ -108,7 +132,9 @@ class EventRun:
             if station.kind == "device":
                 devices = [self._device(specs[station.name], planned) for planned in faults]
                 runtime = Runtime(devices, name=station.name, depth=station.depth)
-            servers = [server for server in range(station.servers) for _ in range(station.depth)]
+                for device in devices:  # behind the runtime's own listeners: it knows what an interrupt means by then
+                    device.delivery.listeners.append(lambda *_: self._call_host())
+            servers = list(range(station.servers)) if runtime is None else []
             self.queues.append(HostQueue(number, servers, runtime, faults))
 
     def _device(self, spec: DeviceSpec, planned: Sequence[tuple[Fault, ...]]) -> Device:
@@ -218,12 +244,12 @@ class EventRun:
     def _serve(self, station: int) -> bool:
         """Jobs start, the first in order on the lowest idle server; whether one did."""
         queue, changed = self.queues[station], False
-        while queue.servers and queue.waiting:
+        while queue.waiting and (idle := queue.idle):
             entry = min(queue.waiting, key=lambda waiting: waiting[0])
             queue.waiting.remove(entry)
             _, number, frame, job = entry
-            server = min(queue.servers)
-            queue.servers.remove(server)
+            server = idle[0]
+            queue.take(server)
             queue.started += 1
             if not frame.begun:
                 frame.begun = True
@@ -261,21 +287,26 @@ class EventRun:
             ticks = ticks_of(stage.ticks, root(self.program.seed, 0, number, job + 1), frame.number)
             self.env.process(self._occupied(ticks, number, frame, job, server))
 
-    def _occupied(self, ticks: int, number: int, frame: Frame, job: int, server: int) -> Generator[Any, Any, None]:
+    def _occupied(
+        self, ticks: int, number: int, frame: Frame, job: int, server: int, taken: list[int] | None = None
+    ) -> Generator[Any, Any, None]:
+        """The job, for so many ticks; the server is one of those `taken` until then."""
         start = int(self.env.now)
         yield self.env.timeout(ticks)
+        if taken is not None:
+            taken.remove(server)
         self._end(number, frame, job, server, start)
 
     def _start_on_device(
         self, station: HostQueue, ours: AnyJob, number: int, frame: Frame, job: int, server: int
     ) -> None:
-        """Submit the job; its queue is its own, so that it retires as soon as it has ended."""
+        """Submit the job to its queue of the runtime, whose device takes it at once."""
         start, runtime = int(self.env.now), station.runtime
         assert runtime is not None
         faults = self._faults(number, frame, ours.name)
         if not ours.empty:
             station.faults[server].append(faults)
-        queue = runtime.queue(f"{ours.name} of frame {frame.number}", capacity=1)
+        queue = self._queue(station, ours, number, frame)
         judge: Callable[[Job], None]
         if isinstance(ours, KernelJob):
             handed, inputs, targets = frame.storage.submit_kernel(runtime, ours, queue)
@@ -284,40 +315,50 @@ class EventRun:
             handed, source = frame.storage.submit(runtime, ours, queue)
             judge = partial(frame.storage.judge_device, ours, source)
         if handed.over:  # an empty tensor: nothing was submitted
-            self.env.process(self._occupied(0, number, frame, job, server))
+            station.servers.append(server)
+            self.env.process(self._occupied(0, number, frame, job, server, station.servers))
             return
+        link = runtime.scheduler.link_of(handed)
+        if link.index != server:
+            self.wrong.append(f"job {ours.name} of frame {frame.number} is on device {link.index}, not on {server}")
+        if handed.deadline is not None:
+            for tick in (handed.deadline, handed.deadline + queue.grace_ticks):
+                event_queue.at(self.env, tick, HOST, lambda _: self._call_host(), None)
 
         def over(ended: Job) -> None:
-            runtime.scheduler.remove(queue)
-            if ended.outcome == OK or not faults:
+            if ours.name not in self.named:
+                runtime.scheduler.remove(queue)
+            if ended.outcome == OK or not self.program.struck:
                 self._judge(judge, ended, number, frame, job, struck=bool(faults))
-            lost = ended.outcome == LOST
-            if lost:
-                self._await_reset(station, server)
-            self._end(number, frame, job, server, start, good=ended.outcome == OK, free=not lost)
+            if ended.outcome == LOST and not link.resetting:
+                self._await_reset(station, link)
+            self._end(number, frame, job, server, start, good=ended.outcome == OK)
 
         handed.on_over(over)
+
+    def _queue(self, station: HostQueue, ours: AnyJob, number: int, frame: Frame) -> Queue:
+        """That which the job names, of its stream; else one of its own, so that it retires as soon as it has ended."""
+        runtime, name = station.runtime, self.named.get(ours.name)
+        assert runtime is not None
+        if name is None:
+            return runtime.queue(f"{ours.name} of frame {frame.number}", capacity=1)
+        if (number, name) not in station.lines:
+            grace = next((one.grace_ticks for one in self.load.queues if one.name == name), 0)
+            made = runtime.queue(f"{name} of stream {number}", capacity=MOST_IN_QUEUE, grace_ticks=grace)
+            station.lines[number, name] = made
+        return station.lines[number, name]
 
     def _faults(self, number: int, frame: Frame, job: str) -> tuple[Fault, ...]:
         """Those that the scenario has for a job of a frame."""
         where = (self.program.streams[number].name, frame.number, job)
-        planned = self.scenario.load.faults if self.scenario.load else ()
-        return tuple(each.fault for each in planned if (each.stream, each.frame, each.job) == where)
+        return tuple(each.fault for each in self.load.faults if (each.stream, each.frame, each.job) == where)
 
-    def _await_reset(self, station: HostQueue, server: int) -> None:
+    def _await_reset(self, station: HostQueue, link: Link) -> None:
         """A device whose job is lost takes another one when its reset is confirmed."""
-        assert station.runtime is not None
-        link, lost = station.runtime.scheduler.links[server], int(self.env.now)
+        lost = int(self.env.now)
         confirmed = lost + link.device.reset_ticks
-
-        def free(_: object) -> None:
-            if link.room < 1:
-                self.wrong.append(f"device {server} of {station.runtime} takes no job after its reset")
-            self.resets.append((station.number, server, lost, confirmed))
-            station.servers.append(server)
-            self._call_host()
-
-        event_queue.at(self.env, confirmed, HOST, free, None)
+        self.resets.append((station.number, link.index, lost, confirmed))
+        event_queue.at(self.env, confirmed, HOST, lambda _: self._call_host(), None)
 
     def _judge(
         self, judge: Callable[[Job], None], ended: Job, number: int, frame: Frame, job: int, *, struck: bool
@@ -329,17 +370,16 @@ class EventRun:
             return
         judge(ended)
         wanted = dict(stage.parts)
-        left_out = ("load", "queue") if self.program.stations[stage.station].depth > 1 else ("load",)
+        queued = self.program.stations[stage.station].depth > 1 or stage.line >= 0
+        left_out = ("load", "queue") if queued else ("load",)
         got = {name: ticks for name, ticks in ended.result().parts.items() if ticks and name not in left_out}
-        if got != wanted and not struck:
+        undisturbed = not struck and not (self.program.struck and self.program.stations[stage.station].depth > 1)
+        if got != wanted and undisturbed:
             self.wrong.append(f"job {stage.name} of frame {frame.number}: parts {got}, the exact engine has {wanted}")
 
-    def _end(
-        self, number: int, frame: Frame, job: int, server: int, start: int, *, good: bool = True, free: bool = True
-    ) -> None:
+    def _end(self, number: int, frame: Frame, job: int, server: int, start: int, *, good: bool = True) -> None:
         stage: StageProgram = self.streams[number].program.stages[job]
-        if free:
-            self.queues[stage.station].servers.append(server)
+        self.queues[stage.station].give_back(server)
         self.times.append((number, frame.number, job, frame.ready[job], start, int(self.env.now), server))
         frame.missing[job] = {-1}
         for other, needs in enumerate(frame.missing):
@@ -369,51 +409,3 @@ class EventRun:
         frame.storage.stack.close()
         if stream.program.arrivals.kind == "closed":
             self.env.process(self._after(number, stream.program.arrivals.think))
-
-
-def first_frames(program: LoadProgram, frames: int) -> LoadProgram:
-    """The load with so many frames of each stream, at most."""
-    streams = tuple(attrs.evolve(stream, frames=min(frames, stream.frames)) for stream in program.streams)
-    struck = tuple(struck for struck in program.struck if struck.frame < frames)
-    return attrs.evolve(program, streams=streams, struck=struck, replications=1, warmup=0)
-
-
-def verified_frames(program: LoadProgram) -> int:
-    """So many that those behind the last fault are among them, if it is not too far."""
-    last = max((struck.frame for struck in program.struck), default=0)
-    return max(VERIFIED_FRAMES, min(last + 1 + BEHIND_A_FAULT, MOST_VERIFIED_FRAMES))
-
-
-def verification(scenario: Scenario, program: LoadProgram, frames: int | None = None) -> dict[str, Any]:
-    """How many frames and jobs ran by events, and the first thing in which they and the recurrence differ, or None."""
-    short = first_frames(program, verified_frames(program) if frames is None else frames)
-    run = EventRun(prepared(scenario), short)
-    run.run()
-    ran = LoadTimes(sorted(run.times), sorted(run.stays), sorted(run.resets))
-    text = run.wrong[0] if run.wrong else _first_difference(short, ran, times_of_load(short))
-    return {
-        "frames": sum(stream.come for stream in run.streams),
-        "jobs": len(run.times),
-        "faults": len(short.struck),
-        "disagreement": text,
-    }
-
-
-def _first_difference(program: LoadProgram, ran: LoadTimes, computed: LoadTimes) -> str | None:
-    """The first job that differs; else the first frame or reset."""
-    if ran.jobs != computed.jobs:
-        return _first_job(program, ran.jobs, computed.jobs)
-    for name in ("frames", "resets"):
-        ours, theirs = getattr(ran, name), getattr(computed, name)
-        if ours != theirs:
-            one = next(pair for pair in zip_longest(ours, theirs) if pair[0] != pair[1])
-            return f"{name}: {one[0]} by events, {one[1]} by the recurrence"
-    return None
-
-
-def _first_job(program: LoadProgram, ran: list[JobTimes], computed: list[JobTimes]) -> str:
-    events, recurrence = ({each[:3]: each[3:] for each in times} for times in (ran, computed))
-    key = min(key for key in {**events, **recurrence} if events.get(key) != recurrence.get(key))
-    stream = program.streams[key[0]]
-    where = f"job {stream.stages[key[2]].name} of frame {key[1]} of {stream.name}"
-    return f"{where}: ready, start, end, server {events.get(key)} by events, {recurrence.get(key)} by the recurrence"

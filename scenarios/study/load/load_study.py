@@ -36,7 +36,7 @@ def study_load(
     if wanted:
         reported["find"] = find_rate(program, wanted, scenario.device.clock_mhz, simulate_load)
     if verify:
-        from tessbed.scenarios.study.load.event_run import verification
+        from tessbed.scenarios.study.load.verification import verification
 
         reported["verification"] = verification(scenario, program)
     return reported

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 
 from tessbed.scenarios.load.program import LoadProgram
 from tessbed.scenarios.load.recurrence import FrameTimes, JobTimes, LoadTimes, times_of_load
-from tessbed.scenarios.study.load.event_run import first_frames
+from tessbed.scenarios.study.load.verification import first_frames
 from tessbed.scenarios.timeline.lanes import TEXT
 from tessbed.scenarios.timeline.spans import Sink, TimelineSpan
 

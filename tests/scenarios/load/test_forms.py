@@ -60,7 +60,7 @@ def random_arrivals(draw: random.Random) -> Arrivals:
 def random_program(seed: int) -> LoadProgram:
     """Streams of jobs in a random order of needs, on shared stations with kernels and priorities."""
     draw = random.Random(seed)
-    deep = draw.random() < 0.4
+    deep, lined = draw.random() < 0.4, draw.random() < 0.4
     stations = tuple(
         Station(f"s{number}", "external", draw.randint(1, 3), draw.choice([1, 2, 3]) if deep else 1)
         for number in range(draw.randint(1, 3))
@@ -80,6 +80,7 @@ def random_program(seed: int) -> LoadProgram:
                 draw.choice([-1, 0, 1]),
                 draw.choice([0, 4]),
                 draw.choice([0, 2, 6]) if deep else 0,
+                draw.choice([-1, 2 * number, 2 * number + 1]) if lined else -1,
             )
             for job in range(count)
         )
@@ -97,9 +98,9 @@ def random_program(seed: int) -> LoadProgram:
             )
         )
     horizon = draw.choice([NO_LIMIT, 150])
-    struck = random_faults(draw, streams) if draw.random() < 0.5 and not deep else ()
+    struck = random_faults(draw, streams) if draw.random() < 0.5 and not deep and not lined else ()
     numbered = draw.random() < 0.5
-    return LoadProgram(stations, tuple(streams), struck, numbered, 2, horizon, draw.choice([0, 9]), 1, seed)
+    return LoadProgram(stations, tuple(streams), struck, numbered, 2, 6 * lined, horizon, draw.choice([0, 9]), 1, seed)
 
 
 def random_faults(draw: random.Random, streams: list[StreamProgram]) -> tuple[StruckJob, ...]:

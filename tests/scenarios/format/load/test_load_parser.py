@@ -111,6 +111,16 @@ MISTAKES = {
         'f:25:17: jobs[2].input.job: got "network", an external job, which says nothing of what it writes: '
         'wanted writes there, or a pattern or a file here, and after = ["network"]',
     ),
+    "a queue of a core": (
+        'after = ["network"]',
+        'after = ["network"]\nqueue = "heads"',
+        'f:27:9: jobs[2].queue: got "heads" on a job of the A65, wanted no such key: queues are those of devices',
+    ),
+    "a queue that no job names": (
+        "[load]",
+        '[[queues]]\nname = "heads"\n[load]',
+        'f:38:8: queues[0].name: got "heads", wanted a job with this queue',
+    ),
     "an external job without a server": (
         'server = "mla"\n',
         "",
@@ -330,3 +340,59 @@ def test_a_scenario_without_a_load_has_none() -> None:
     """Whoever says nothing of a load has none, and one with an external job alone has one without streams."""
     alone = 'name = "x"\n[[jobs]]\nname = "n"\nop = "external"\nserver = "s"\nticks = 1\n'
     assert isinstance(compose(parse_toml(alone, "f"), Path()).load, Load)
+
+
+HEADS = """\
+name = "queues"
+[[jobs]]
+name = "left"
+op = "tess"
+backend = "ev74"
+dtype = "int8"
+shape = [4, 8, 3]
+tiled = { axes = [-1, 0, 1, 2], tile = [1, 2, 4, 3] }
+input = { pattern = "golden" }
+queue = "one"
+[[jobs]]
+name = "right"
+op = "tess"
+backend = "ev74"
+dtype = "int8"
+shape = [4, 8, 3]
+tiled = { axes = [-1, 0, 1, 2], tile = [1, 2, 4, 3] }
+input = { pattern = "golden" }
+queue = "one"
+[[queues]]
+name = "one"
+grace_ticks = 5
+[[streams]]
+name = "camera"
+fps = 30
+priority = 1
+"""
+
+
+def test_a_queue_has_one_priority() -> None:
+    """As its jobs start in the order of submission, a job that says another priority than the others is reported."""
+    for priority, found in (
+        (1, []),
+        (
+            -2,
+            [
+                "f:20:12: jobs[1].priority: got -2 in the queue one, wanted 1, the priority of left there: "
+                "a queue has one, as its jobs start in order"
+            ],
+        ),
+    ):
+        text = HEADS.replace('queue = "one"\n[[queues]]', f'queue = "one"\npriority = {priority}\n[[queues]]')
+        assert problems_of(text) == found
+
+
+def test_queues_read_back() -> None:
+    """Name, grace and the jobs of a queue survive being written and read."""
+    scenario = compose(parse_toml(HEADS, "f"), Path())
+    again = compose(parse_toml(toml_text(to_values(scenario)), "g"), Path())
+    assert scenario.load is not None
+    assert scenario.load == again.load
+    assert [(queue.name, queue.grace_ticks) for queue in scenario.load.queues] == [("one", 5)]
+    assert [stage.queue for stage in scenario.load.stages] == ["one", "one"]

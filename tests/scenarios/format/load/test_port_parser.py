@@ -10,7 +10,7 @@ from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.format.toml_writer import toml_text
 from tessbed.scenarios.model import to_values
 from tessbed.scenarios.study.load.compilation import compile_load
-from tessbed.scenarios.study.load.event_run import verification
+from tessbed.scenarios.study.load.verification import verification
 
 SOUND = """\
 name = "ports"

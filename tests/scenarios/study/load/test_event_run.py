@@ -1,6 +1,7 @@
 """The recurrence against events, the runtime and bytes: random small loads agree on every job, to the tick."""
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
@@ -11,7 +12,7 @@ from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.load.program import LoadProgram
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.study.load.compilation import compile_load
-from tessbed.scenarios.study.load.event_run import verification
+from tessbed.scenarios.study.load.verification import verification
 
 ARRIVALS = (
     "{{ every = {0} }}",
@@ -61,15 +62,17 @@ def random_load(seed: int) -> str:
     """A scenario file: jobs in a random order of needs, streams with random arrivals and rules."""
     draw = random.Random(seed)
     count, devices = draw.randint(1, 4), draw.randint(1, 2)
-    named, depth = draw.random() < 0.3, draw.choice([1, 1, 2, 3])
+    named, depth, grace = draw.random() < 0.3, draw.choice([1, 1, 2, 3]), draw.random() < 0.5
     text = f'name = "load {seed}"\n[host]\ncores = {draw.randint(1, 2)}\n'
     if named or devices > 1 or depth > 1:
         text += f'[[devices]]\nname = "left"\ncount = {devices}\ndepth = {depth}\n'
+        text += f"device = {{ reset_ticks = {draw.choice([30_000, 200_000, 500_000])} }}\n"
     if named:
         text += '[[devices]]\nname = "right"\ndevice = { workers = 2 }\n'
     packed: list[int] = []
     on_device: list[int] = []
     needs: dict[int, list[int]] = {}
+    queues: set[str] = set()
     for job in range(count):
         after = sorted(draw.sample(range(job), draw.randint(0, min(2, job))))
         if draw.random() < 0.4:
@@ -80,17 +83,22 @@ def random_load(seed: int) -> str:
             op = "detess" if handed or draw.random() < 0.3 else "tess"
             backend = draw.choice(["a65", "ev74", "ev74"])
             text += OURS.format(job, op, backend, source)
-            if backend == "ev74" and depth == 1 and (handed or op == "detess" or draw.random() < 0.7):
-                text += f"timeout_ticks = {draw.choice([10_000_000, 12_000_000])}\n"
+            if backend == "ev74" and (handed or op == "detess" or draw.random() < 0.7):
+                text += f"timeout_ticks = {draw.choice([700_000, 1_200_000, 10_000_000, 12_000_000])}\n"
                 on_device.append(job)
             packed += [job] if op == "tess" else []
             needs[job] = handed[:1]
             text += 'policy = "cached"\n' if backend == "ev74" and draw.random() < 0.3 else ""
-            text += f"priority = {draw.randint(-2, 2)}\n" if draw.random() < 0.3 else ""
+            queue = draw.choice(["", "", "one", "two"]) if backend == "ev74" else ""
+            text += f'queue = "{queue}"\n' if queue else ""
+            text += f"priority = {draw.randint(-2, 2)}\n" if draw.random() < 0.3 and not queue else ""
+            queues |= {queue}
             if named:
                 text += f'device = "{draw.choice(["left", "right"])}"\n'
         text += f"after = {[f'job {other}' for other in after]}\n" if after else ""
         needs[job] = sorted({*needs.get(job, []), *after})
+    for queue in sorted(queues - {""}):
+        text += f'[[queues]]\nname = "{queue}"\ngrace_ticks = {draw.choice([0, 100_000])}\n' if grace else ""
     streams: list[list[int]] = []
     for number in range(draw.randint(1, 3)):
         streams.append(list(range(count)))
@@ -114,6 +122,32 @@ def random_load(seed: int) -> str:
     return text + f"[load]\nframes = 12\nseed = {seed}\n"
 
 
+def random_ring(seed: int) -> str:
+    """A scenario file: devices that hold several jobs and are never idle, many faults, timeouts as close as may be."""
+    draw = random.Random(seed)
+    depth, jobs = draw.randint(2, 3), draw.randint(1, 3)
+    text = f'name = "ring {seed}"\n[[devices]]\nname = "left"\ncount = {draw.randint(1, 2)}\ndepth = {depth}\n'
+    text += f"device = {{ reset_ticks = {draw.choice([0, 1, 30_000, 103_451, 200_000, 500_000])} }}\n"
+    faults = ""
+    for job in range(jobs):
+        op, after = draw.choice(["tess", "detess"]), draw.random() < 0.3 and job > 0
+        text += OURS.format(job, op, "ev74", 'pattern = "golden"')
+        struck = draw.random() < 0.8
+        if struck or draw.random() < 0.5:
+            text += f"timeout_ticks = {draw.choice([0, 1, 50_000, 103_451, 400_000]) + 165_000 * depth}\n"
+        text += f'after = ["job {job - 1}"]\n' if after else ""
+        text += f'queue = "{draw.choice(["one", "two"])}"\n' if draw.random() < 0.4 else ""
+        for frame in draw.sample(range(8), draw.randint(1, 4) if struck else 0):
+            kind, more = draw.choice(FAULTS)
+            where = f"stream = 'stream'\nframe = {frame}\njob = 'job {job}'"
+            faults += f"[[faults]]\n{where}\nkind = '{kind}'\n{more}\n"
+    for queue in ("one", "two"):
+        if f'"{queue}"' in text and draw.random() < 0.7:
+            text += f'[[queues]]\nname = "{queue}"\ngrace_ticks = {draw.choice([1, 60_000, 200_000])}\n'
+    arrivals = draw.choice(["{ every = 70_000 }", "{ poisson = 90_000 }", "{ closed = 4 }", "{ at_once = 8 }"])
+    return text + f'[[streams]]\nname = "stream"\narrivals = {arrivals}\n{faults}[load]\nframes = 10\nseed = {seed}\n'
+
+
 def whole(needs: dict[int, list[int]], job: int) -> list[int]:
     """A job with all that it needs."""
     found = {job}
@@ -128,10 +162,10 @@ def loaded(text: str) -> tuple[Scenario, LoadProgram]:
     return scenario, compile_load(scenario)
 
 
-def check(seeds: range) -> None:
+def check(seeds: range, made: Callable[[int], str] = random_load) -> None:
     """Every job of every frame was ready, started and ended at the same ticks, and all bytes are right."""
     for seed in seeds:
-        text = random_load(seed)
+        text = made(seed)
         found = verification(*loaded(text), frames=8)
         assert found["disagreement"] is None, f"{found}\n{text}"
 
@@ -140,6 +174,19 @@ def check(seeds: range) -> None:
 def test_random_loads_agree_to_the_tick(first: int) -> None:
     """Some of the loads of the long test."""
     check(range(first, first + 10))
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_random_faults_on_devices_with_several_jobs_agree(first: int) -> None:
+    """Lost jobs take others along, are found late, or not; jobs of a queue wait for them."""
+    check(range(first, first + 10), random_ring)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(40, 440, 50))
+def test_four_hundred_random_faults_on_such_devices_agree(first: int) -> None:
+    """400 of them, fifty at a time."""
+    check(range(first, first + 50), random_ring)
 
 
 @pytest.mark.long

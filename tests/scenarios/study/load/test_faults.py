@@ -10,10 +10,11 @@ from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.load.program import FaultEffect
+from tessbed.scenarios.load.recurrence import times_of_load
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.study.load.compilation import compile_load
-from tessbed.scenarios.study.load.event_run import verification
 from tessbed.scenarios.study.load.load_study import study_load
+from tessbed.scenarios.study.load.verification import verification
 
 HEAD = """\
 name = "faults"
@@ -84,21 +85,23 @@ def test_each_fault_has_the_effect_that_the_rules_say() -> None:
     """The record and the interrupt, the time that is over, the reset: all by hand from the job's parts."""
     parts = ticks_of_image()
     whole, interrupt = sum(parts.values()), parts["completion"]
-    lost = FaultEffect(False, 1_000_000, 1_400_000)
+    lost = FaultEffect(False, 1_000_000, 1_400_000, 1_400_000)
+
+    def good(ticks: int) -> FaultEffect:
+        return FaultEffect(True, ticks, ticks, ticks)
+
     expected = {
         "lost": lost,
         "torn_record": lost,
         'stall"\nworker = 1\ntransfer = "0': lost,
         'late"\nticks = 2_000_000\n#"': lost,
-        "lost_interrupt": FaultEffect(True, 1_000_000, 1_000_000),
-        'late"\nticks = 123\n#"': FaultEffect(True, whole + 123, whole + 123),
-        f'late"\nticks = {1_000_000 - whole + 1}\n#"': FaultEffect(True, 1_000_000, 1_000_000),
-        "repeated": FaultEffect(True, whole, whole),
-        "early": FaultEffect(True, whole, whole),
-        "stranger": FaultEffect(True, whole, whole),
-        f'early"\nticks = {whole - parts["dispatch"] - interrupt + 1}\n#"': FaultEffect(
-            True, whole - interrupt + 1, whole - interrupt + 1
-        ),
+        "lost_interrupt": good(1_000_000),
+        'late"\nticks = 123\n#"': good(whole + 123),
+        f'late"\nticks = {1_000_000 - whole + 1}\n#"': good(1_000_000),
+        "repeated": good(whole),
+        "early": good(whole),
+        "stranger": good(whole),
+        f'early"\nticks = {whole - parts["dispatch"] - interrupt + 1}\n#"': good(whole - interrupt + 1),
     }
     for kind, effect in expected.items():
         text = FAULT.format(kind).replace('transfer = "0"', "transfer = 0")
@@ -165,17 +168,16 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "f:22:8: faults[0].kind: wanted one that strikes: the fault stall struck nothing: got transfer 900 of "
         "worker 1, wanted 0 to 3: it makes 4 in this job",
     ),
-    "a device that holds several jobs": (
+    "no timeout on a device that holds several jobs": (
         "timeout_ticks = 1_000_000\n",
         '[[devices]]\nname = "left"\ndepth = 2\n' + FAULT.format("lost"),
-        "f:24:8: faults[0].kind: got lost on left of depth 2, wanted depth = 1 there: what a fault does to the jobs "
-        "beside it is for the event engine",
+        "f:24:8: faults[0].kind: got lost, which no interrupt ends, wanted timeout_ticks at jobs[0], its job",
     ),
-    "a timeout on such a device": (
-        "",
+    "a timeout that a job before could use up": (
+        "timeout_ticks = 1_000_000",
         '[[devices]]\nname = "left"\ndepth = 2\n',
-        "f:20:9: devices left: depth: got 2 with timeout_ticks at jobs[0], wanted one of them: what a reset does to "
-        "the jobs beside it is no load's",
+        "f:12:17: jobs[0].timeout_ticks: got 158451, wanted at least 266902: so long takes the job with nothing wrong, "
+        "behind 1 of the longest jobs there",
     ),
     "another stream": (
         "",
@@ -216,6 +218,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
 }
 INSTEAD = {
     "a timeout below the service time": "timeout_ticks = 7",
+    "a timeout that a job before could use up": "timeout_ticks = 158_451",
     "a fault that every frame should have": 'timeout_ticks = 1_000_000\nexpect = { fault = "lost" }',
     "a fault of every frame": 'timeout_ticks = 1_000_000\nfaults = [{ kind = "lost" }]',
 }
@@ -238,6 +241,41 @@ def test_a_fault_of_a_dropped_frame_strikes_nothing() -> None:
     document: dict[str, Any] = study_load(scenario, compile_load(scenario))
     assert document["streams"][0]["dropped"] == 39
     assert [fault["struck"] for fault in document["faults"]["faults"]] == [0]
+
+
+RING = """\
+[[devices]]
+name = "left"
+depth = 2
+[[streams]]
+name = "other"
+arrivals = {{ every = 4_000_000, first = {0} }}
+"""
+BESIDE = {
+    "it was begun behind and its record is found": ("lost", 0, 400_000, lambda w, t: 2 * w - t, "completed"),
+    "the device hangs and both are lost": ('stall"\nworker = 1\n#"', 0, 400_000, lambda w, t: 1_000_000, "failed"),
+    "it ends while the device is reset": ("lost", 990_000, 400_000, lambda w, t: 990_000 + w, "completed"),
+    "its record is found when the reset is confirmed": ("lost", 990_000, 120_000, lambda w, t: 1_120_000, "completed"),
+    "it runs when the reset is confirmed": ("lost", 990_000, 50_000, lambda w, t: 1_050_000, "failed"),
+    "its record is found when the reset starts": ("lost", 880_000, 9_000, lambda w, t: 1_000_000, "completed"),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_becomes_of_the_job_beside_a_lost_one(name: str) -> None:
+    """On a device that holds two: by hand from the parts of the job, the timeout of a million ticks, and the reset."""
+    kind, first, reset, end, outcome = BESIDE[name]
+    parts = ticks_of_image()
+    text = HEAD.replace("400_000", str(reset)) + STREAM.format(4_000_000) + RING.format(first) + FAULT.format(kind)
+    scenario = composed(text)
+    program = compile_load(scenario)
+    times, start = times_of_load(program), 17 * 4_000_000
+    (left,) = (left for stream, frame, _, left, how in times.frames if (stream, frame, how) == (1, 17, outcome))
+    assert left == start + end(sum(parts.values()), parts["completion"])
+    assert times.resets == [(0, 0, start + 1_000_000, start + 1_000_000 + reset)]
+    failed = {(stream, frame) for stream, frame, _, _, how in times.frames if how == "failed"}
+    assert failed == {(0, 17), *([(1, 17)] if outcome == "failed" else [])}
+    assert verification(scenario, program)["disagreement"] is None
 
 
 def test_events_find_a_wrong_effect() -> None:

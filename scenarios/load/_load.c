@@ -823,7 +823,7 @@ static PyMethodDef methods[] = {
 };
 
 /* The number of these sources, which the caller must know, too: python -m tests.native_sources writes it. */
-#define TESSBED_SOURCES 0x6CE74697
+#define TESSBED_SOURCES 0x0ED1F2B8
 
 static int exec_module(PyObject *module) { return PyModule_AddIntConstant(module, "SOURCES", TESSBED_SOURCES); }
 

@@ -14,7 +14,7 @@ from tessbed.scenarios.load.load_model import DISTRIBUTIONS, ON_FULL, Distributi
 from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StreamProgram, StruckJob, deep_stations
 from tessbed.scenarios.load.tally import LoadTally, StageTally, StationTally, StreamTally
 
-SOURCES = 0x6CE74697
+SOURCES = 0x0ED1F2B8
 """The number of the C sources that this module was written for."""
 
 if TYPE_CHECKING:

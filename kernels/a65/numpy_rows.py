@@ -4,7 +4,8 @@ numpy's inner loop is cheap only when it is long. So runs of contiguous bytes tr
 travel channel by channel where the pixels make the longer loop; and words are moved as words, then taken apart by casts
 and shifts (`numpy_values`). Padded pixels are put together in a piece that stays in the caches, so that every byte of
 the output is written once. Casts and arithmetic run in a floating-point environment of their own, which takes
-microseconds: words of small blocks, and all words where the C library keeps no environment, are copied byte by byte.
+microseconds: words of small blocks and of few channels, and all words where the C library keeps no environment, are
+copied byte by byte.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -156,13 +157,13 @@ def _run_steps(block: Block, packs: bool) -> Iterator[Step]:
 
 
 def _word_rows(name: str, word: int) -> Rows:
-    """BF16 on the tiled side, its two bytes at `word` of the linear scalar: as words, or by bytes in a small block."""
+    """BF16 on the tiled side, its two bytes at `word` of the linear scalar: as words, or by bytes."""
     convert = numpy_values.CALCULATED[name]
 
     def rows(plan: Plan, blocks: Iterable[Block]) -> Iterator[Step]:
         for block in blocks:
-            whole_words = block.channels == block.plane_bytes == 1 and not word
-            if not whole_words and _scalars_of(block) > SMALL_SCALARS and keeps_environment():
+            wide = block.channels >= numpy_values.FEW_CHANNELS and _scalars_of(block) > SMALL_SCALARS
+            if wide and keeps_environment():
                 yield from _conversion(plan, block, convert, calculates=True)
                 continue
             yield from _padding_steps(plan, block)

@@ -39,7 +39,8 @@ def split_words(sources: Arrays, targets: Arrays, parameters: Parameters) -> Non
     """Words to their low and high bytes."""
     words, (low, high) = _contiguous(sources[0]), targets
     assign(low, words)
-    assign(high, np.right_shift(words, 8, out=SCRATCH.array(1, words.shape, words.dtype)))
+    upper = SCRATCH.array(1, words.shape, words.dtype) if words is sources[0] else words
+    assign(high, np.right_shift(words, 8, out=upper))
 
 
 def join_words(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:

@@ -16,6 +16,7 @@ from tessbed.sim.spec.device_spec import to_mapping
 from tessbed.sim.stats import JobStats, Traffic
 
 SCHEMA_VERSION = 1
+BAND = "band of a65: an a55 and an a76; ticks are above it where an in-order A53 waits longer for its loads"
 ENGINE_WORDS = {
     "exact": "timing only, by recurrence: on ev74 no data moves, so there is no hash and nothing is verified",
     "verify": "every ev74 job was timed by both engines, and every transfer and statistic compared",
@@ -208,7 +209,7 @@ def _remarks(run: ScenarioRun) -> list[str]:
     basis = {KEY: basis_document([tick_basis(run.scenario)])}
     lines = ticks_lines(run.scenario.device.clock_mhz, basis, "the device's on ev74, modelled on a65; ")
     if any(outcome.backend == "a65" for outcome in run.outcomes):
-        lines += [f"ticks of a65: {SCHEDULE}", *ahead_lines(run.jobs)]
+        lines += [f"ticks of a65: {SCHEDULE}", BAND, *ahead_lines(run.jobs)]
     timed = any("ev74" in entry.job.backends for entry in run.jobs)
     lines += [f"engine {run.engine}: {ENGINE_WORDS[run.engine]}"] if timed and run.engine in ENGINE_WORDS else []
     lines += [f"engine simpy: {run.instead}"] if run.instead else []

@@ -12,9 +12,11 @@ SAMPLERS = ("tpe", "genetic", "random", "grid")
 """See `study.search.sampler`."""
 LOAD_OBJECTIVES = {
     **{name: f"{name}_ticks" for name in ("mean", "p50", "p90", "p95", "p99", "max")},
-    **{name: name for name in ("missed", "dropped")},
+    **{name: name for name in ("missed", "dropped", "utilisation")},
+    "interval": "ticks_per_frame",
 }
-"""What a search can minimise of a load: the worst latency of all streams, or frames of all; and its column."""
+"""What a search can minimise of a load, and its column: the worst latency of all streams, frames of all, how busy the
+busiest server is, and the ticks from frame to frame, which are least at the highest throughput."""
 OBJECTIVES = {"ticks": "device_ticks", "job_ticks": "job_ticks", **LOAD_OBJECTIVES}
 """What a search can minimise, and its column in the rows."""
 ARGUMENT = "--arg "

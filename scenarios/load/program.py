@@ -32,6 +32,7 @@ class StageProgram:
 
     Jobs of the same `line` end, for their frames, in the order of their starts; -1 for none. The host looks for the end
     of a job on a device `timeout_ticks` after its start, and once more `grace_ticks` later; 0 where it waits for ever.
+    `band` has the ticks by other schedules than the one that is modelled, by their names.
     The device has looked for its kernel `entry_ticks` after it began the job, and had to load it then.
     """
 
@@ -49,6 +50,7 @@ class StageProgram:
     grace_ticks: int = 0
     entry_ticks: int = 0
     parts: tuple[tuple[str, int], ...] = ()
+    band: tuple[tuple[str, int], ...] = ()
 
     @property
     def random(self) -> bool:

@@ -6,9 +6,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from tessbed.scenarios.load.load_model import Distribution
 from tessbed.scenarios.load.load_tables import count_load_in_c
 from tessbed.scenarios.load.percentiles import total_ticks
-from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, Station, StreamProgram
+from tessbed.scenarios.load.program import NO_LIMIT, LoadProgram, StageProgram, Station, StreamProgram
 from tessbed.scenarios.load.recurrence import count_load_in_python
 from tessbed.scenarios.load.tally import LoadTally, broken_identities
 from tessbed.sim.exact.engine import chosen_form
@@ -134,6 +135,20 @@ def relieved(program: LoadProgram, station: int) -> LoadProgram:
     more = attrs.evolve(there, servers=there.servers + 1)
     streams = tuple(_with_place(stream, station) for stream in program.streams)
     return attrs.evolve(program, stations=_replaced(program.stations, station, more), streams=streams)
+
+
+def on_other_core(program: LoadProgram, core: str) -> LoadProgram:
+    """The same load with the ticks of A65 jobs by the schedule of another core of their band."""
+    streams = [
+        attrs.evolve(stream, stages=tuple(_by_core(stage, core) for stage in stream.stages))
+        for stream in program.streams
+    ]
+    return attrs.evolve(program, streams=tuple(streams))
+
+
+def _by_core(stage: StageProgram, core: str) -> StageProgram:
+    ticks = dict(stage.band).get(core)
+    return stage if ticks is None else attrs.evolve(stage, ticks=Distribution("constant", ticks))
 
 
 def _with_place(stream: StreamProgram, station: int) -> StreamProgram:

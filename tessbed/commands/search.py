@@ -44,7 +44,8 @@ Exit code: 0 ok, 1 no configuration has a result, 2 invalid input."""
 @click.option(
     "--minimise", "--minimize", type=OneOf(list(OBJECTIVES)), default="ticks", show_default=True,
     help="Device ticks of all jobs, job ticks, which count dispatch and completion, too, or of the load: the worst"
-    " latency of its streams, and frames missed or dropped.",
+    " latency of its streams, frames missed or dropped, the busiest server's utilisation, and the interval between"
+    " frames, least at the highest throughput.",
 )  # fmt: skip
 @click.option("--trials", type=Number(1), default=100, show_default=True, metavar="N", help="Number of trials.")
 @click.option(

@@ -81,8 +81,6 @@ def command(
     from tessbed.scenarios.study.sweep.load_sweep import LOAD, load_sweep_lines
     from tessbed.scenarios.study.sweep.point import bugs
 
-    if of_load and plot is not None:
-        raise click.UsageError("got --load with --plot, wanted one of them: a plot of a sweep is one of device ticks")
     spanned, name, began = space.parse_space(varied), stem_of(file), perf_counter()
     engine = LOAD if of_load else engine
     path = db or f"{name}.sweep.sqlite"
@@ -112,7 +110,8 @@ def command(
         from tessbed.scenarios.study.plots.figure import save
         from tessbed.scenarios.study.sweep.resolver import Resolver
 
-        save(_picture(name, spanned, rows, varied_caption(Resolver(file, settings, engine), spanned)), plot)
+        shown = _shown_column(rows) if of_load else "device_ticks"
+        save(_picture(name, spanned, rows, shown, varied_caption(Resolver(file, settings, engine), spanned)), plot)
     document = {"schema_version": 1, "name": name, **by, "rows": rows}
     lines = load_sweep_lines(spanned, rows, by[KEY]) if of_load else table.table_lines(name, spanned, rows, by[KEY])
     print_result(document, lambda: lines, as_json=as_json)
@@ -121,17 +120,25 @@ def command(
     return FAILED if all(row["error"] for row in rows) else OK
 
 
-def _picture(name: str, spanned: "space.Space", rows: list[dict[str, Any]], device: "DeviceCaption") -> Any:
-    """The best makespan over the first parameter, a line for each value of the second."""
+def _shown_column(rows: list[dict[str, Any]]) -> str:
+    """The worst p99 of the streams; their worst mean where a point has too few frames for it."""
+    return "mean_ticks" if any(row["p99_ticks"] is None for row in rows if not row["error"]) else "p99_ticks"
+
+
+def _picture(
+    name: str, spanned: "space.Space", rows: list[dict[str, Any]], column: str, device: "DeviceCaption"
+) -> Any:
+    """The least ticks of a column over the first parameter, a line for each value of the second."""
     from tessbed.scenarios.study.plots.spaces import plot_sweep
     from tessbed.scenarios.study.sweep.space import plain
 
     first, *others = (axis.key for axis in spanned.axes)
     best: dict[str, dict[Any, int]] = {}
     for row in rows:
-        if not row["error"]:
+        if not row["error"] and row[column] is not None:
             line = best.setdefault(str(row[others[0]]) if others else name, {})
-            line[row[first]] = min(row["device_ticks"], line.get(row[first], row["device_ticks"]))
-    title = f"{name}, the best over {', '.join(others[1:])}" if others[1:] else name
+            line[row[first]] = min(row[column], line.get(row[first], row[column]))
+    what = name if column == "device_ticks" else f"{name}, {column.removesuffix('_ticks')} latency"
+    title = f"{what}, the best over {', '.join(others[1:])}" if others[1:] else what
     legend = others[0] if others else ""
     return plot_sweep(title, first, [plain(value) for value in spanned.axes[0].values], legend, best, device)

@@ -152,7 +152,8 @@ def test_a_search_finds_the_least_latency_of_a_sweep(tessbed) -> None:
         (stream,) = json.loads(tessbed("load", "sound.toml", *options[:4], *keys, "--json").out)["streams"]
         assert (row["p99_ticks"], row["missed"]) == (stream["latency_ticks"]["p99"], stream["missed"])
         assert row["frames_per_second"] == stream["throughput_per_second"]
-    for name, column in (("p99", "p99_ticks"), ("missed", "missed")):
+    measures = (("p99", "p99_ticks"), ("missed", "missed"), ("utilisation", "utilisation"))
+    for name, column in (*measures, ("interval", "ticks_per_frame")):
         options_of = ("--minimise", name, "--sampler", "grid", "--json")
         found = json.loads(tessbed("search", "sound.toml", *OVER, *options, *options_of).out)
         assert found["best"]["ticks"] == min(row[column] for row in rows)
@@ -180,10 +181,6 @@ REFUSED = {
     "a sweep without a load": (
         ("sweep", "luma", "--load", "--vary", "device.workers=1,2"),
         "luma plane: no [[streams]], wanted at least one",
-    ),
-    "a plot of loads": (
-        ("sweep", "open.toml", "--load", "--vary", "load.seed=1,2", "--plot", "x.png"),
-        "got --load with --plot, wanted one of them",
     ),
     "no condition": (("load", "open.toml", "--find", "fast"), '--find: got "fast", wanted such as'),
     "no deadline": (
@@ -215,6 +212,31 @@ def test_a_scenario_with_a_load_runs_as_any_other(tessbed) -> None:
     said = tessbed("run", "sound.toml")
     assert said.code == 0
     assert said.out.splitlines()[-1] == "ok: 2 of 2 results correct, byte for byte"
+
+
+def test_a_sweep_of_loads_is_drawn(tessbed, tmp_path, monkeypatch) -> None:
+    """The worst p99 over the first key, or the mean where there are too few frames."""
+    pytest.importorskip("matplotlib")
+    from tessbed.scenarios.study.plots import spaces
+
+    drawn, real = [], spaces.plot_sweep
+    monkeypatch.setattr(spaces, "plot_sweep", lambda *given: (drawn.append(given), real(*given))[1])
+    options = ("--executor", "here", "--db", "kept.sqlite", "-q")
+    for frames in (1000, 100):
+        plot, set_to = ("--plot", "x.svg"), ("--set", f"load.frames={frames}")
+        vary = ("--vary", "streams.0.in_flight=1..3")
+        assert tessbed("sweep", "open.toml", "--load", *vary, *set_to, *plot, *options).code == 0
+        assert (tmp_path / "x.svg").stat().st_size > 1000
+    assert [given[0] for given in drawn] == ["open, p99 latency", "open, mean latency"]
+
+
+def test_the_band_of_the_a65_is_reported(tessbed) -> None:
+    """Both ends of the band are runs of their own, and the latencies there differ from those of the core modelled."""
+    reported = json.loads(tessbed("load", "sound.toml", "--json").out)
+    assert [end["core"] for end in reported["a65_band"]] == ["cortex-a55", "cortex-a76"]
+    means = [end["streams"][0]["latency_ticks"]["mean"] for end in reported["a65_band"]]
+    assert len({*means, reported["streams"][0]["latency_ticks"]["mean"]}) == 3
+    assert "a65_band" not in json.loads(tessbed("load", "open.toml", "--json").out)
 
 
 def test_validate_finds_what_a_load_would(tessbed, tmp_path) -> None:

@@ -29,7 +29,12 @@ def arrivals_of(reader: Reader, path: KeyPath, values: Values, clock_mhz: int, f
         reader.report_error((*path, "fps") if fps else path, f"got {what}", place)
         return None
     if fps is not None:
-        return Arrivals("every", Distribution("constant", max(1, round(clock_mhz * 10**6 / fps))))
+        period = max(1, round(clock_mhz * 10**6 / fps))
+        if period > MOST_TICKS:
+            text = f"got {fps}, which is a frame every {period} ticks, wanted at most {MOST_TICKS} between two frames"
+            reader.report_error((*path, "fps"), text)
+            return None
+        return Arrivals("every", Distribution("constant", period))
     assert given is not None
     here = (*path, "arrivals")
     chosen = [name for name in RULES if given.get(name) is not None]
@@ -71,7 +76,7 @@ def _trace(reader: Reader, path: KeyPath, written: str, stream: str, folder: Pat
         )
         return None
     try:
-        with (folder / written).open(encoding="utf-8", newline="") as file:
+        with (folder / written).open(encoding="utf-8-sig", newline="") as file:
             rows = csv.reader(file)
             last = 0
             for row in rows:

@@ -190,6 +190,12 @@ def _devices(reader: Reader, listed: Sequence[Values], device: DeviceSpec) -> tu
             for path, text in error.problems:
                 reader.report_error(("devices", index, "device", *path), text)
             continue
+        if group.get("name") == A65_SERVER:
+            text = f'got "{A65_SERVER}", which are the cores of [host], wanted a name of its own'
+            reader.report_error(("devices", index, "name"), text)
+        if spec.clock_mhz != device.clock_mhz:
+            text = f"got {spec.clock_mhz}, wanted {device.clock_mhz}, as `device` has: all ticks are of one clock"
+            reader.report_error(("devices", index, "device", "clock_mhz"), text)
         if isinstance(group.get("name"), str) and "count" in group and "depth" in group:
             place = reader.source.place(("devices", index, "depth"))
             found.append(DeviceGroup(group["name"], group["count"], changes, spec, group["depth"], place))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from tessbed.kernels.a65 import prepared as a65
-from tessbed.kernels.a65.cost.model import modelled_ticks
+from tessbed.kernels.a65.cost.model import a65_cost
 from tessbed.kernels.errors import NotRepresentable
 from tessbed.runtime.errors import HeapExhausted
 from tessbed.scenarios.custom.preparation import prepared
@@ -209,8 +209,10 @@ def _stage(
     job = next(job for job in scenario.jobs if job.index == stage.index)
     priority = stream.priority if stage.priority is None else stage.priority
     if isinstance(job, ScenarioJob) and on_a65(job):
-        ticks = a65_ticks(job)
-        return StageProgram(stage.name, numbers[A65_SERVER], Distribution("constant", ticks), priority=priority)
+        cost = a65_cost(job.plan, a65.prepare(job.plan).path)
+        band = tuple(cost.band.items())
+        service = Distribution("constant", cost.ticks)
+        return StageProgram(stage.name, numbers[A65_SERVER], service, priority=priority, band=band)
     group = group_of(device_groups(scenario), stage, stream)
     found = _class_on(group, job, classes)
     return StageProgram(
@@ -284,9 +286,3 @@ def group_of(groups: Sequence[DeviceGroup], stage: Stage, stream: Stream) -> Dev
     """The devices that run a job of a stream."""
     wanted = stage.device or stream.device
     return next((group for group in groups if group.name == wanted), groups[0])
-
-
-def a65_ticks(job: ScenarioJob) -> int:
-    """What the job takes on a core, in modelled ticks."""
-    execution = a65.prepare(job.plan)
-    return modelled_ticks(execution.plan, execution.path)

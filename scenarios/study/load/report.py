@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
+from tessbed.kernels.a65.cost.parameters import SCHEDULE
 from tessbed.scenarios.load.percentiles import latency_summary, mean_interval, percentile_intervals
 from tessbed.scenarios.load.simulation import (
     LoadRun,
     critical_station,
     is_stable,
     offered_load,
+    on_other_core,
     relieved,
     simulate_load,
 )
@@ -43,7 +45,10 @@ def document(scenario: Scenario, run: LoadRun, *, relief: bool = True) -> dict[s
     }
     if program.struck:
         found["faults"] = fault_document(run)
-    return found | ({"critical": _critical(run), "relief": list(_relief(run))} if relief else {})
+    if not relief:
+        return found
+    found |= {"critical": _critical(run), "relief": list(_relief(run))}
+    return found | ({"a65_band": list(band)} if (band := list(_band(run))) else {})
 
 
 def _stream(run: LoadRun, number: int, clock_hz: int) -> dict[str, Any]:
@@ -163,6 +168,15 @@ def _relief(run: LoadRun) -> Iterator[dict[str, Any]]:
         yield {"server": there.name, "count": there.servers + 1, "streams": streams}
 
 
+def _band(run: LoadRun) -> Iterator[dict[str, Any]]:
+    """The streams with the A65's jobs at each end of their band, all else equal; none where no core runs a job."""
+    stages = [stage for stream in run.program.streams for stage in stream.stages]
+    for core in dict.fromkeys(core for stage in stages for core, _ in stage.band):
+        other = simulate_load(on_other_core(run.program, core))
+        streams = [_relieved_stream(other, number) for number in range(len(other.program.streams))]
+        yield {"core": core, "streams": streams}
+
+
 def _relieved_stream(run: LoadRun, number: int) -> dict[str, Any]:
     return {
         "name": run.program.streams[number].name,
@@ -198,6 +212,8 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
     yield ""
     warmup = f", the first {reported['warmup']} frames of each stream left out" if reported["warmup"] else ""
     yield from ticks_lines(reported["clock_mhz"], reported)
+    if "a65_band" in reported:
+        yield from _band_lines(reported)
     yield f"latency: from the scheduled arrival{warmup}"
     yield f"audit: {reported['audit']['frames']:,} frames conserved; Little's law and busy times hold to the tick"
     for metric in reported.get("loadgen", {}).get("metrics", ()):
@@ -271,6 +287,15 @@ def _critical_lines(reported: dict[str, Any]) -> Iterator[str]:
         pairs = zip(reported["streams"], relief["streams"], strict=True)
         changes = [f"{now['name']}: {', '.join(found)}" for now, then in pairs if (found := list(_changes(now, then)))]
         yield f"with {relief['count']} {relief['server']}: {'; '.join(changes) or 'nothing changes'}"
+
+
+def _band_lines(reported: dict[str, Any]) -> Iterator[str]:
+    """What the streams would have at each end of the A65's band."""
+    yield f"ticks of a65: {SCHEDULE}"
+    for end in reported["a65_band"]:
+        pairs = zip(reported["streams"], end["streams"], strict=True)
+        changes = [f"{now['name']}: {', '.join(found)}" for now, then in pairs if (found := list(_changes(now, then)))]
+        yield f"at {end['core']}: {'; '.join(changes) or 'nothing changes'}"
 
 
 def _changes(now: dict[str, Any], then: dict[str, Any]) -> Iterator[str]:

@@ -23,7 +23,10 @@ LOAD = "load"
 """What stands for the engine of a point whose load is run."""
 COUNTED = ("offered", "dropped", "failed", "missed")
 LATENCY_COLUMNS = tuple(f"{name}_ticks" for name in COLUMNS)
-LOAD_COLUMNS = ("stable", *COUNTED, *LATENCY_COLUMNS, "frames_per_second", "busiest", "utilisation")
+LOAD_COLUMNS = (
+    *("stable", *COUNTED, *LATENCY_COLUMNS),
+    *("frames_per_second", "ticks_per_frame", "busiest", "utilisation"),
+)
 
 LoadRow = dict[str, Any]
 
@@ -56,12 +59,14 @@ def load_row(scenario: Scenario) -> LoadRow:
     streams = reported["streams"]
     counts = {name: sum(stream[name] for stream in streams) for name in COUNTED}
     rates = [stream["throughput_per_second"] for stream in streams]
+    clock_hz = scenario.device.clock_mhz * 10**6
     busiest = max(reported["servers"], key=lambda server: server["utilisation"])
     return {
         "stable": all(stream["stable"] for stream in streams),
         **counts,
         **{f"{name}_ticks": _worst([stream["latency_ticks"][name] for stream in streams]) for name in COLUMNS},
         "frames_per_second": None if None in rates else round(sum(rates), 6),
+        "ticks_per_frame": None if None in rates else round(clock_hz / sum(rates), 3),
         "busiest": busiest["name"],
         "utilisation": busiest["utilisation"],
     }
@@ -72,7 +77,7 @@ def is_load_row(row: LoadRow) -> bool:
     if set(row) != {*LOAD_COLUMNS, "engine"} or not isinstance(row["stable"], bool):
         return False
     counts = all(type(row[name]) is int and row[name] >= 0 for name in COUNTED)
-    measured = (*LATENCY_COLUMNS, "frames_per_second", "utilisation")
+    measured = (*LATENCY_COLUMNS, "frames_per_second", "ticks_per_frame", "utilisation")
     return counts and isinstance(row["busiest"], str) and all(_is_measure(row[name]) for name in measured)
 
 

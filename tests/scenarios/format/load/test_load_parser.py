@@ -121,6 +121,22 @@ MISTAKES = {
         '[[queues]]\nname = "heads"\n[load]',
         'f:38:8: queues[0].name: got "heads", wanted a job with this queue',
     ),
+    "devices by the name of the cores": (
+        "[load]",
+        '[[devices]]\nname = "a65"\n[load]',
+        'f:38:8: devices[0].name: got "a65", which are the cores of [host], wanted a name of its own',
+    ),
+    "devices of two clocks": (
+        "[load]",
+        '[[devices]]\nname = "left"\ndevice = { clock_mhz = 500 }\n[load]',
+        "f:39:24: devices[0].device.clock_mhz: got 500, wanted 1000, as `device` has: all ticks are of one clock",
+    ),
+    "frames that are years apart": (
+        "arrivals = { every = 500_000 }",
+        "fps = 1e-9",
+        "f:33:7: streams[0].fps: got 1e-09, which is a frame every 1000000000000000000 ticks, wanted at most "
+        "1099511627776 between two frames",
+    ),
     "an external job without a server": (
         'server = "mla"\n',
         "",
@@ -396,3 +412,11 @@ def test_queues_read_back() -> None:
     assert scenario.load == again.load
     assert [(queue.name, queue.grace_ticks) for queue in scenario.load.queues] == [("one", 5)]
     assert [stage.queue for stage in scenario.load.stages] == ["one", "one"]
+
+
+def test_a_trace_as_a_spreadsheet_writes_it(tmp_path: Path) -> None:
+    """With the mark of its byte order in front and lines that end with a carriage return."""
+    (tmp_path / "a.csv").write_bytes("\ufefftick,stream\r\n5,camera\r\n9,camera\r\n".encode())
+    scenario = compose(parse_toml(SOUND.replace("every = 500_000", 'trace = "a.csv"'), "f"), tmp_path)
+    assert scenario.load is not None
+    assert scenario.load.streams[0].arrivals.ticks == (5, 9)

@@ -65,6 +65,10 @@ class _Drawing:
     counts: Counter[str] = attrs.Factory(Counter)
     steps: int = 0
     _counted: dict[tuple[str, Shape, int], Counts] = attrs.Factory(dict)
+    _most_steps: int = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._most_steps = most_steps_of(self.launch.key.call)
 
     def draw(self) -> Outline:
         """The whole launch, worker by worker."""
@@ -83,9 +87,8 @@ class _Drawing:
     def _step(self, steps: int, worker: int, line: SourceLine | None) -> None:
         """Count steps of all workers together, as a device does that runs them."""
         self.steps += steps
-        most = most_steps_of(self.launch.key.call)
-        if self.steps > most:
-            raise KernelFailure("kernel_error", "endless_loop", worker, line, endless_text(most))
+        if self.steps > self._most_steps:
+            raise KernelFailure("kernel_error", "endless_loop", worker, line, endless_text(self._most_steps))
 
     def _index(self, band: KernelBand, ordered: bool) -> int:
         wanted = wait_groups(band, self.spec)

@@ -43,7 +43,7 @@ class BandTemplate:
         return DrainFootprint(place.low + by, place.high + by, place.period, place.inner)
 
 
-@attrs.define
+@attrs.define(eq=False)
 class BandTemplates:
     """The templates of work items by what makes them equal: they differ by addresses alone."""
 

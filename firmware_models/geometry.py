@@ -51,7 +51,7 @@ class Tile:
         return prod(self.extents[1:])
 
 
-@attrs.frozen(slots=False)
+@attrs.frozen(slots=False, cache_hash=True)
 class PacketGeometry:
     """A job's geometry. `axes` is (C, D, H, W), `outer` the unmapped axes as (extent, linear stride).
 

@@ -42,9 +42,25 @@ class Outline:
 
 def fields_that_plan(spec: DeviceSpec) -> tuple[Any, ...]:
     """The fields of a spec on which bands and descriptors depend: specs that agree here share their launches."""
-    blocks = (spec.write_granule_bytes, spec.byte_strobes, spec.memory.access_bytes, spec.dma.burst_bytes)
+    blocks = (spec.write_granule_bytes, spec.byte_strobes, spec.dma.burst_bytes)
+    return (*blocks, *fields_that_shape(spec))
+
+
+def fields_that_shape(spec: DeviceSpec) -> tuple[Any, ...]:
+    """Those of them on which the bands of a work item depend: granules and bursts only decide what they touch."""
     scratch = (spec.slots, spec.usable_scratch_bytes, spec.scratch_align_bytes)
-    return (*blocks, *scratch, spec.dma.field_bits, spec.dma.wait_group, spec.compute)
+    return (*scratch, spec.memory.access_bytes, spec.dma.field_bits, spec.dma.wait_group, spec.compute)
+
+
+def fields_that_price(spec: DeviceSpec) -> tuple[int, ...]:
+    """The fields of a spec that make a cost of what a descriptor touches."""
+    dma, memory = spec.dma, spec.memory
+    rates = (memory.bytes_per_tick, memory.background_percent, dma.bytes_per_tick, dma.outstanding_bursts)
+    return (
+        *rates,
+        *(memory.read_latency_ticks, memory.write_latency_ticks, memory.page_walk_ticks),
+        *(dma.setup_ticks, dma.row_ticks),
+    )
 
 
 def add_traffic(traffic: Traffic, descriptors: Sequence[Counts], transfers: int, times: int) -> None:

@@ -10,20 +10,29 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import attrs
 import numpy as np
 
 from tessbed.firmware_models.band import BANDS
+from tessbed.firmware_models.band_cache import BandTemplates
 from tessbed.firmware_models.geometry import PacketGeometry
-from tessbed.firmware_models.launch_outline import BandShape, Outline, add_traffic, fields_that_plan
+from tessbed.firmware_models.launch_outline import (
+    BandShape,
+    Outline,
+    add_traffic,
+    fields_that_plan,
+    fields_that_price,
+    fields_that_shape,
+)
 from tessbed.firmware_models.nests.blocks import FEWEST_TIMES, BlockMaker
 from tessbed.firmware_models.nests.drain_order import DrainOrder
-from tessbed.firmware_models.nests.enumerating_planner import EnumeratingPlanner
+from tessbed.firmware_models.nests.enumerating_planner import EnumeratingPlanner, KnownParts
 from tessbed.firmware_models.nests.nest import Node
 from tessbed.firmware_models.nests.pack import pack_nests
-from tessbed.firmware_models.nests.parts import PartTable
+from tessbed.firmware_models.nests.parts import BandPart, PartTable
 from tessbed.firmware_models.nests.unpack import unpack_nests
 from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, TimedBand
 from tessbed.sim.spec.device_spec import DeviceSpec
@@ -35,6 +44,9 @@ NESTS = {True: pack_nests, False: unpack_nests}
 """The nests of a launch, by whether it packs."""
 SMALL_TILES, SMALL_BYTES = 256, 1 << 23
 """A launch of so few tiles and bytes is planned band by band, in half the time. Both ways give the same outline."""
+
+FEW_BANDS = 1024
+"""The programs of a launch of so many different bands are kept."""
 
 
 @attrs.frozen
@@ -49,17 +61,43 @@ class _OutlineKey:
 
 def outline(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline:
     """The launch of `workers`, kept for all devices on which it is the same."""
+    return _outline(_OutlineKey(_in_first_page(geometry), workers, fields_that_plan(spec), spec))
+
+
+@lru_cache(maxsize=64)
+def _in_first_page(geometry: PacketGeometry) -> PacketGeometry:
+    """The same launch at other addresses: only their places in a page matter."""
     phases = {
         name: PAGE_BYTES + getattr(geometry, name) % PAGE_BYTES * (getattr(geometry, name) > 0)
         for name in ("input_address", "output_address")
     }
-    return _outline(_OutlineKey(attrs.evolve(geometry, **phases), workers, fields_that_plan(spec), spec))
+    return attrs.evolve(geometry, **phases)
+
+
+@attrs.frozen
+class _ProgramKey:
+    """A program's key: an outline, the very same one, and what prices it."""
+
+    plan: Outline = attrs.field(eq=id)
+    prices: tuple[int, ...]
+    spec: DeviceSpec = attrs.field(eq=False)
 
 
 def exact_program(plan: Outline, spec: DeviceSpec) -> LaunchProgram:
-    """What the workers do on a device of that spec."""
+    """What the workers do on a device of that spec; kept for others that price it alike, where bands are few."""
+    key = _ProgramKey(plan, fields_that_price(spec), spec)
+    return _program(key) if len(plan.bands) <= FEW_BANDS else _priced(key)
+
+
+@lru_cache(maxsize=64)
+def _program(wanted: _ProgramKey) -> LaunchProgram:
+    return _priced(wanted)
+
+
+def _priced(wanted: _ProgramKey) -> LaunchProgram:
     priced: dict[Counts, Cost] = {}
-    return LaunchProgram(tuple([_timed(band, spec, priced) for band in plan.bands]), plan.workers)
+    bands = tuple([_timed(band, wanted.spec, priced) for band in wanted.plan.bands])
+    return LaunchProgram(bands, wanted.plan.workers)
 
 
 def _timed(band: BandShape, spec: DeviceSpec, priced: dict[Counts, Cost]) -> TimedBand:
@@ -81,8 +119,22 @@ def _cost(counts: Counts, spec: DeviceSpec, priced: dict[Counts, Cost]) -> Cost:
 def _outline(wanted: _OutlineKey) -> Outline:
     geometry = wanted.geometry
     if geometry.tiles <= SMALL_TILES and geometry.input_bytes + geometry.output_bytes <= SMALL_BYTES:
-        return EnumeratingPlanner(wanted.spec).draw(geometry, wanted.workers)
+        templates = _templates_of(geometry, fields_that_shape(wanted.spec))
+        known = _parts_of(geometry, wanted.fields, templates)
+        return EnumeratingPlanner(wanted.spec, known).draw(geometry, wanted.workers)
     return plan_launch(geometry, wanted.spec, wanted.workers)
+
+
+@lru_cache(maxsize=16)
+def _templates_of(geometry: PacketGeometry, fields: tuple[Any, ...]) -> BandTemplates:
+    """The bands of small launches: work items that are equal make the same ones, with any number of workers."""
+    return BandTemplates()
+
+
+@lru_cache(maxsize=16)
+def _parts_of(geometry: PacketGeometry, fields: tuple[Any, ...], templates: BandTemplates) -> KnownParts:
+    """Their parts."""
+    return KnownParts(templates)
 
 
 def plan_launch(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline:
@@ -101,6 +153,8 @@ class _Draft:
     table: PartTable
     bands: dict[BandShape, int] = attrs.field(factory=dict, init=False)
     _taken: Counter[int] = attrs.field(factory=Counter, init=False)
+    _parts: list[BandPart] = attrs.field(factory=list, init=False)
+    _numbers: dict[int, int] = attrs.field(factory=dict, init=False)
 
     def worker(self, nodes: Sequence[Node], maker: BlockMaker) -> Iterator[BandRun]:
         """The runs of a worker."""
@@ -124,11 +178,18 @@ class _Draft:
         firsts = np.full(size, len(sequence))
         firsts[sequence[::-1]] = np.arange(len(sequence))[::-1]
         known = np.zeros(size, np.int32)
-        parts = list(self.table.parts)
         for number in np.argsort(firsts, kind="stable").tolist():
             if firsts[number] < len(sequence):
-                shape = parts[number // 2].shape
-                known[number] = self.bands.setdefault(shape._replace(ordered=bool(number % 2)), len(self.bands))
+                known[number] = self._band(number)
+        return known
+
+    def _band(self, number: int) -> int:
+        known = self._numbers.get(number)
+        if known is None:
+            if number // 2 >= len(self._parts):
+                self._parts.extend(islice(self.table.parts, len(self._parts), None))
+            shape = self._parts[number // 2].shape._replace(ordered=bool(number % 2))
+            known = self._numbers[number] = self.bands.setdefault(shape, len(self.bands))
         return known
 
     def account(self) -> tuple[Traffic, Traffic, dict[str, int]]:

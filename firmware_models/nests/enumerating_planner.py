@@ -57,16 +57,23 @@ class _Placement(NamedTuple):
 
 
 @attrs.define(eq=False)
+class KnownParts:
+    """What is found out once for all launches of a geometry on devices that plan alike, with any number of workers."""
+
+    templates: BandTemplates = attrs.Factory(BandTemplates)
+    parts: dict[tuple[Hashable, int, int], list[_Part]] = attrs.Factory(dict)
+    meetings: dict[tuple[BandTemplate, BandTemplate, int, int], bool] = attrs.Factory(dict)
+    counted: dict[tuple[str, Shape, int], Counts] = attrs.Factory(dict)
+
+
+@attrs.define(eq=False)
 class EnumeratingPlanner:
     """An outline under way. Equal bands and descriptors are kept once; of equal work items only the first is made."""
 
     spec: DeviceSpec
-    bands: dict[BandShape, int] = attrs.Factory(dict)
-    taken: Counter[tuple[_Part, bool]] = attrs.Factory(Counter)
-    _templates: BandTemplates = attrs.Factory(BandTemplates)
-    _parts: dict[tuple[Hashable, int, int], list[_Part]] = attrs.Factory(dict)
-    _meetings: dict[tuple[BandTemplate, BandTemplate, int, int], bool] = attrs.Factory(dict)
-    _counted: dict[tuple[str, Shape, int], Counts] = attrs.Factory(dict)
+    known: KnownParts = attrs.Factory(KnownParts)
+    bands: dict[BandShape, int] = attrs.field(factory=dict, init=False)
+    taken: Counter[tuple[_Part, bool]] = attrs.field(factory=Counter, init=False)
 
     def draw(self, geometry: PacketGeometry, workers: int) -> Outline:
         """The whole launch, worker by worker."""
@@ -76,7 +83,7 @@ class EnumeratingPlanner:
 
     def _worker(self, items: Iterable[WorkItem]) -> list[int]:
         """The bands of a worker, as indices."""
-        placed = (_Placement(part, item.output, self._meetings) for item in items for part in self._parts_of(item))
+        placed = (_Placement(part, item.output, self.known.meetings) for item in items for part in self._parts_of(item))
         parts = [(band.part, ordered) for band, ordered in in_order(placed, self.spec)]
         self.taken.update(parts)
         return [self._index(*part) for part in parts]
@@ -87,9 +94,10 @@ class EnumeratingPlanner:
 
     def _parts_of(self, item: WorkItem) -> list[_Part]:
         key = (item.key, item.input % PAGE_BYTES, item.output % PAGE_BYTES)
-        known = self._parts.get(key)
+        known = self.known.parts.get(key)
         if known is None:
-            known = self._parts[key] = [self._part(template, item) for template in self._templates.of(item)]
+            known = [self._part(template, item) for template in self.known.templates.of(item)]
+            self.known.parts[key] = known
         return known
 
     def _part(self, template: BandTemplate, item: WorkItem) -> _Part:
@@ -104,11 +112,11 @@ class EnumeratingPlanner:
         """What a descriptor touches that is `ahead` of where it was made."""
         address, _, rows, row_bytes, pitch, scratch_pitch = descriptor
         shape = ((address + ahead) % PAGE_BYTES, rows, row_bytes, pitch)
-        known = self._counted.get((kind, shape, scratch_pitch))
+        known = self.known.counted.get((kind, shape, scratch_pitch))
         if known is None:
             check_fields(self.spec, descriptor)
             known = count_read(self.spec, shape) if kind == "read" else count_write(self.spec, shape)
-            self._counted[kind, shape, scratch_pitch] = known
+            self.known.counted[kind, shape, scratch_pitch] = known
         return known
 
     def _account(self) -> tuple[Traffic, Traffic, dict[str, int]]:

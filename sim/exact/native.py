@@ -5,8 +5,9 @@ The orders of fields are the structs of `_exact.c`.
 """
 
 from array import array
+from collections.abc import Sequence
 from itertools import chain, starmap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tessbed.native_build import load_extension
 from tessbed.sim.exact.program import (
@@ -33,6 +34,8 @@ else:
 
 MOST_TICKS = 1 << 61
 MOST_TRANSFERS = 1 << 40
+MOST_KEPT = 1 << 16
+"""Bands in the runs of a launch whose tables are kept."""
 BAND_FIELDS = 6
 """Of a Band: its first group, its wait groups, its ticks, whether it is ordered, its drain, its descriptors."""
 
@@ -41,12 +44,12 @@ def count_in_c(
     spec: DeviceSpec, program: LaunchProgram, *, tracing: bool = False, skips: bool = True
 ) -> CountResult | None:
     """All that is counted of a launch, as `count_in_python` does; None where its ticks could leave 62 bits."""
-    costs, groups, bands = _bands(program.bands)
-    if not _fits(spec, program, costs, bands):
+    tables = program.kept.get("native") or _tables(program)
+    if not _fits(spec, len(program.workers), tables.bounds):
         return None
-    settings = array("q", _settings(spec, skips and not tracing, tracing))
-    figures, times = figures_in_c(settings, costs, groups, bands, *run_tables(program.workers))
-    return _counted(len(program.workers), spec, array("q", figures), array("q", times))
+    settings = array("q", settings_of(spec, skips=skips and not tracing, tracing=tracing))
+    figures, times = figures_in_c(settings, *tables.arrays)
+    return _counted(len(program.workers), spec, array("q", figures).tolist(), array("q", times))
 
 
 def figures_in_c(
@@ -57,27 +60,61 @@ def figures_in_c(
     return _exact.count(settings, costs, groups, bands, *runs)
 
 
-def _fits(spec: DeviceSpec, program: LaunchProgram, costs: "array[int]", bands: "array[int]") -> bool:
+class _Bounds(NamedTuple):
+    """The most transfers of a band, descriptors of a drain, ticks of a band and of a cost; the bands that are taken."""
+
+    transfers: int = 0
+    descriptors: int = 0
+    ticks: int = 0
+    cost: int = 0
+    taken: int = 0
+
+
+class _Tables(NamedTuple):
+    """The tables of a launch as `figures_in_c` takes them, and what bounds its ticks."""
+
+    arrays: "tuple[array[int], ...]"
+    bounds: _Bounds
+
+
+def _tables(program: LaunchProgram) -> _Tables:
+    """Those of a launch; kept with it, but for long ones."""
+    costs, groups, bands = _bands(program.bands)
+    order, runs, spans = run_tables(program.workers)
+    bounds = _Bounds()
+    if program.bands:
+        most = max(sum(map(len, band.groups)) for band in program.bands) + 1
+        taken = sum(len(run.bands) * run.times for worker in program.workers for run in worker)
+        bounds = _Bounds(most, max(bands[5::BAND_FIELDS]), max(bands[2::BAND_FIELDS]), max(costs), taken)
+    tables = _Tables((costs, groups, bands, order, runs, spans), bounds)
+    if len(order) <= MOST_KEPT:
+        program.kept["native"] = tables
+    return tables
+
+
+def _fits(spec: DeviceSpec, workers: int, most: _Bounds) -> bool:
     """Whether all waits of a launch one after the other stay far below 62 bits, each band as long as any could be."""
-    if not program.bands:
-        return True
     memory = spec.memory
-    most = max(sum(map(len, band.groups)) for band in program.bands) + 1
     latency = max(memory.read_latency_ticks, memory.write_latency_ticks)
-    issues = spec.dma.issue_ticks * (most + max(bands[5::BAND_FIELDS]))
-    longest = issues + max(bands[2::BAND_FIELDS]) + most * (3 * max(costs) + latency)
-    starts = max(spec.launch_stagger_ticks, spec.relaunch_ticks) * (len(program.workers) + 1)
-    taken = sum(len(run.bands) * run.times for runs in program.workers for run in runs)
-    return taken * longest + starts < MOST_TICKS and taken * most < MOST_TRANSFERS
+    issues = spec.dma.issue_ticks * (most.transfers + most.descriptors)
+    longest = issues + most.ticks + most.transfers * (3 * most.cost + latency)
+    starts = max(spec.launch_stagger_ticks, spec.relaunch_ticks) * (workers + 1)
+    return most.taken * longest + starts < MOST_TICKS and most.taken * most.transfers < MOST_TRANSFERS
 
 
-def _settings(spec: DeviceSpec, skips: bool, tracing: bool) -> tuple[int, ...]:
+def settings_of(
+    spec: DeviceSpec, ticks: Sequence[int] | None = None, *, skips: bool = True, tracing: bool = False
+) -> tuple[int, ...]:
+    """The settings of a device; its `ticks` and credits may be others, in the order of `Prices.settings`."""
     dma, memory = spec.dma, spec.memory
+    stagger, relaunch, issue, read_latency, write_latency, outstanding = ticks or (
+        *(spec.launch_stagger_ticks, spec.relaunch_ticks, dma.issue_ticks),
+        *(memory.read_latency_ticks, memory.write_latency_ticks, dma.outstanding),
+    )
     return (
-        *(spec.cores, spec.slots, spec.launch_stagger_ticks, spec.relaunch_ticks, dma.issue_ticks),
-        *(dma.read_channels, dma.write_channels, memory.read_latency_ticks, memory.write_latency_ticks),
-        *(dma.outstanding, dma.channel_scope == "per_core", dma.arbitration == "round_robin"),
-        *(len(DIRECTIONS) if memory.split_port else 1, skips, tracing),
+        *(spec.cores, spec.slots, stagger, relaunch, issue, dma.read_channels, dma.write_channels),
+        *(read_latency, write_latency, outstanding, dma.channel_scope == "per_core"),
+        *(dma.arbitration == "round_robin", len(DIRECTIONS) if memory.split_port else 1, skips, tracing),
     )
 
 
@@ -107,7 +144,7 @@ def run_tables(workers: tuple[tuple[BandRun, ...], ...]) -> "tuple[array[int], a
     return order, runs, spans
 
 
-def _counted(workers: int, spec: DeviceSpec, figures: "array[int]", times: "array[int]") -> CountResult:
+def _counted(workers: int, spec: DeviceSpec, figures: list[int], times: "array[int]") -> CountResult:
     reasons = len(STALLS)
     size, sums = 2 + reasons + 6 * len(DIRECTIONS), 2 + reasons
     tallies = []
@@ -126,7 +163,7 @@ def _counted(workers: int, spec: DeviceSpec, figures: "array[int]", times: "arra
     )
 
 
-def _sums(figures: "array[int]") -> Sums:
+def _sums(figures: Sequence[int]) -> Sums:
     """Sums of ticks come as two words, the low one first; the weighted sum as one."""
     transfers, grants_low, grants_high, ends_low, ends_high, weighted = figures
     return Sums(

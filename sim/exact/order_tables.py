@@ -46,14 +46,7 @@ def order_tables(
 
 def settings_at(spec: DeviceSpec, prices: Prices) -> "array[int]":
     """The settings of a device, its ticks at these prices."""
-    dma = spec.dma
-    settings = (
-        *(spec.cores, spec.slots, prices.stagger_ticks, prices.relaunch_ticks, prices.issue_ticks),
-        *(dma.read_channels, dma.write_channels, prices.read_latency_ticks, prices.write_latency_ticks),
-        *(prices.outstanding, dma.channel_scope == "per_core", dma.arbitration == "round_robin"),
-        *(len(DIRECTIONS) if spec.memory.split_port else 1, True, False),
-    )
-    return array("q", settings)
+    return array("q", native.settings_of(spec, prices.settings))
 
 
 def makespan_in_c(settings: "array[int]", tables: OrderTables, costs: Integers, ticks: Integers) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -48,6 +48,8 @@ class LaunchProgram:
 
     bands: tuple[TimedBand, ...]
     workers: tuple[tuple[BandRun, ...], ...]
+    kept: dict[str, Any] = attrs.field(factory=dict, eq=False, repr=False, init=False)
+    """What a form of the engine has made of it, for the next timing."""
 
     @classmethod
     def of(cls, workers: Iterable[Iterable[TimedBand]]) -> "LaunchProgram":

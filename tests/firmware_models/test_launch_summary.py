@@ -12,7 +12,7 @@ from tessbed.firmware_models.band import WorkItem
 from tessbed.firmware_models.band_cache import BandTemplates
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.launch_outline import Outline
-from tessbed.firmware_models.launch_summary import outline, plan_launch
+from tessbed.firmware_models.launch_summary import exact_program, outline, plan_launch
 from tessbed.firmware_models.nests import pack as pack_nest
 from tessbed.firmware_models.nests.enumerating_planner import EnumeratingPlanner
 from tessbed.firmware_models.worker_loop import program_of
@@ -39,6 +39,13 @@ GRIDS = {
     "detess, uneven tiles in a band": Asked("detess", (16, 8, 12, 15), "int8", (0, 1, 2, 3), (3, 2, 1, 6)),
     "detesscast": Asked("detesscast", (40, 128, 32), "bf16", cblocked=(4, 8, 32), to="fp32"),
 }
+
+PRICING = [
+    ("memory", "bytes_per_tick"), ("memory", "background_percent"), ("memory", "read_latency_ticks"),
+    ("memory", "write_latency_ticks"), ("memory", "page_walk_ticks"), ("dma", "bytes_per_tick"),
+    ("dma", "outstanding_bursts"), ("dma", "setup_ticks"), ("dma", "row_ticks"),
+]  # fmt: skip
+"""The parameters that decide what a transfer costs, by docs/simulation.md, "Transfers"."""
 
 
 @pytest.fixture
@@ -121,6 +128,32 @@ def test_thousands_of_launches_by_runs_are_what_they_are_band_by_band(seed) -> N
     """The same for a thousand tensors each."""
     for launch in several(1000, seed):
         check(*launch)
+
+
+@pytest.mark.parametrize("op", ["tess", "detess"])
+def test_what_small_launches_share_changes_none_of_them(op) -> None:
+    """One tensor at other granules, bursts, slots and worker counts, in any order: each as if it were alone."""
+    rng = random.Random(op)
+    geometry = packet_geometry(next(g for g in random_geometries(200, seed=5) if g.op == op and 0 not in g.shape), rng)
+    launches = [
+        (override(DeviceSpec(), {"slots": slots, "write_granule_bytes": granule, "dma": {"burst_bytes": burst}}), grid)
+        for slots in (1, 2, 3) for granule in (16, 64, 4096) for burst in (64, 256) for grid in (1, 3, 4, 16)
+    ]  # fmt: skip
+    for spec, workers in rng.sample(launches, len(launches)):
+        assert planned(outline(geometry, spec, workers)) == planned(plan_launch(geometry, spec, workers))
+
+
+def test_a_program_is_kept_for_devices_that_price_alike() -> None:
+    """Credits price nothing and share it, latencies do not; what is kept equals what is made anew."""
+    geometry, spec = packet_geometry(GRIDS[next(iter(GRIDS))], random.Random(1)), DeviceSpec()
+    drawn = outline(geometry, spec, 4)
+    program = exact_program(drawn, spec)
+    assert exact_program(drawn, override(spec, {"dma": {"outstanding": 3}})) is program
+    for part, name in PRICING:
+        base = getattr(getattr(spec, part), name)
+        other = override(spec, {part: {name: base + 1}})
+        assert exact_program(drawn, other) == exact_program(attrs.evolve(drawn), other), name
+    assert exact_program(drawn, override(spec, {"memory": {"read_latency_ticks": 7}})) is not program
 
 
 def test_small_launches_are_planned_band_by_band_and_are_the_same() -> None:

@@ -20,7 +20,7 @@ import attrs
 
 from tessbed.scenarios.study.sweep.point import CHUNK_S, Batch, Result, failed, run_batch
 
-MOST = 64
+MOST = 256
 """Points of a chunk."""
 Timed = tuple[float, list[Result]]
 

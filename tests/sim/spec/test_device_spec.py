@@ -1,9 +1,13 @@
 """DeviceSpec: strict, complete about errors, round trip, presets."""
 
+import random
+from collections import Counter
+
 import attrs
 import pytest
 
 from tessbed.sim.errors import SpecError
+from tessbed.sim.spec import limits
 from tessbed.sim.spec.device_spec import DeviceSpec, load_preset, override, preset_names, to_mapping
 
 ERRORS = [
@@ -89,3 +93,44 @@ def test_an_unknown_preset_suggests_a_known_one() -> None:
     """The error names the preset that was probably meant."""
     with pytest.raises(SpecError, match="did you mean 'ev74-4core'"):
         load_preset("ev74-4cores")
+
+
+def test_the_quick_check_finds_what_the_thorough_one_finds() -> None:
+    """Of specs with random changes, valid and not, `keeps_limits` is true exactly where there is no problem."""
+    rng, seen = random.Random(3), Counter()
+    values = [
+        0,
+        1,
+        2,
+        3,
+        16,
+        64,
+        100,
+        128,
+        4095,
+        4096,
+        1 << 32,
+        (1 << 32) + 1,
+        -1,
+        True,
+        1.0,
+        "fifo",
+        "seeded",
+        (),
+        (0, 0),
+    ]
+    names = [(part, field.name) for part in (None, "dma", "memory", "compute") for field in _fields(part)]
+    for _ in range(3000):
+        spec = DeviceSpec()
+        for part, name in rng.sample(names, rng.randint(1, 2)):
+            object.__setattr__(getattr(spec, part) if part else spec, name, rng.choice(values))
+        _, problems = limits.find_problems(DeviceSpec, to_mapping(spec), {})
+        assert limits.keeps_limits(spec) == (not problems), problems
+        seen[not problems] += 1
+    assert min(seen.values()) > 300
+
+
+def _fields(part):
+    """The fields of a part of a spec that are no specs themselves."""
+    cls = DeviceSpec if part is None else type(getattr(DeviceSpec(), part))
+    return [field for field in attrs.fields(cls) if not attrs.has(field.type)]

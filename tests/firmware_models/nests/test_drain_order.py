@@ -68,3 +68,26 @@ def test_repeated_blocks_are_ordered_as_their_drains_one_by_one(slots: int) -> N
         waits |= {*found}
     assert waits == ({False} if slots == 1 else {False, True})
     assert changing > 5 or slots == 1
+
+
+@pytest.mark.parametrize("times", range(2, 9))
+def test_turns_that_come_again_in_pairs_leave_what_the_last_of_them_left(times: int) -> None:
+    """A block by hand whose turns take turns: after one of a kind four drains are in flight, after the other two.
+
+    Of seven drains number 0 meets number 3 of the turn before, 3 meets 6 of the turn before, 5 meets 1. Where four are
+    in flight 0 waits, so that 3 need not, and 5 must; where two are, 3 waits, and 5 need not. Behind the block a drain
+    meets number 4 of the last turn, which is the third back.
+    """
+    move, spec = 1 << 20, override(DeviceSpec(), {"slots": 8})
+    table = PartTable(spec)
+    table.footprints[16, 0, 16] = 0
+    lows = np.array([0, 4096, 8192, move, 12288, 4096, 2 * move]) + 65536
+    block = BandBlock(np.arange(7), np.zeros(7, np.int64), lows, times, move)
+    behind = BandBlock(np.arange(1), np.zeros(1, np.int64), lows[4:5] + (times - 1) * move)
+    order, found = DrainOrder(table), []
+    for made in (block, behind):
+        found += [flag for flags, turns in order.ordered(made) for _ in range(turns) for flag in flags.tolist()]
+    assert found == one_by_one([block, behind], table)
+    waits = [[5], *[[3] if turn % 2 else [0, 5] for turn in range(1, times)]]
+    assert np.flatnonzero(found[:-1]).tolist() == [7 * turn + at for turn, those in enumerate(waits) for at in those]
+    assert found[-1] == (times % 2 == 0)

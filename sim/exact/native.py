@@ -47,7 +47,7 @@ def count_in_c(
     tables = program.kept.get("native") or _tables(program)
     if not _fits(spec, len(program.workers), tables.bounds):
         return None
-    settings = array("q", settings_of(spec, skips=skips and not tracing, tracing=tracing))
+    settings = array("q", engine_settings(spec, skips=skips and not tracing, tracing=tracing))
     figures, times = figures_in_c(settings, *tables.arrays)
     return _counted(len(program.workers), spec, array("q", figures).tolist(), array("q", times))
 
@@ -102,7 +102,7 @@ def _fits(spec: DeviceSpec, workers: int, most: _Bounds) -> bool:
     return most.taken * longest + starts < MOST_TICKS and most.taken * most.transfers < MOST_TRANSFERS
 
 
-def settings_of(
+def engine_settings(
     spec: DeviceSpec, ticks: Sequence[int] | None = None, *, skips: bool = True, tracing: bool = False
 ) -> tuple[int, ...]:
     """The settings of a device; its `ticks` and credits may be others, in the order of `Prices.settings`."""

@@ -46,7 +46,7 @@ def order_tables(
 
 def settings_at(spec: DeviceSpec, prices: Prices) -> "array[int]":
     """The settings of a device, its ticks at these prices."""
-    return array("q", native.settings_of(spec, prices.settings))
+    return array("q", native.engine_settings(spec, prices.settings))
 
 
 def makespan_in_c(settings: "array[int]", tables: OrderTables, costs: Integers, ticks: Integers) -> int:

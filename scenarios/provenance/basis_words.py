@@ -48,6 +48,11 @@ def model_ticks(clock_mhz: int, words: str) -> str:
     return f"model ticks at {clock_mhz} MHz, {words}"
 
 
+def departure_words(basis: TickBasis) -> str:
+    """Where what was measured is left, on one line; empty where it is not, or nothing was."""
+    return "; ".join(_merged(basis.departures))
+
+
 def scenario_words(scenario: Scenario) -> str:
     """What the ticks of a scenario rest on, on one line."""
     return basis_words({KEY: basis_document([tick_basis(scenario)])})

@@ -100,7 +100,8 @@ def command(
                 keys = list(planned.resolved)
                 say(interrupted(path, store.count(keys), f"of {len(keys):,} points"), quiet=quiet)
                 raise
-    rows, by = table.flat(planned.points, found), table.table_provenance(found, planned.bases())
+    rows = table.flat(planned.points, found, planned.extrapolated())
+    by = table.table_provenance(found, planned.bases())
     say(
         f"{len(rows):,} point{'s' * (len(rows) != 1)} in {perf_counter() - began:.1f} s; results in {path}", quiet=quiet
     )

@@ -239,7 +239,7 @@ class Scenario:
         store = execution.MemoryStore() if db is None else execution.open_store(_path("db", db))
         with closing(store):
             found = execution.run_sweep(planned, store, BatchRunner(chosen.make_executor, chosen.width, chosen.deaths))
-        rows = table.flat(planned.points, found)
+        rows = table.flat(planned.points, found, planned.extrapolated())
         by = table.table_provenance(found, planned.bases())
         reported = {"schema_version": 1, "name": self._name, **by, "rows": rows}
         shown = (

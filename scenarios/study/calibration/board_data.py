@@ -77,3 +77,5 @@ class Setup:
     ranges: Mapping[str, tuple[int, int]] = attrs.field(factory=dict)
     choices: Mapping[str, tuple[int | bool | str, ...]] = attrs.field(factory=dict)
     note: str = ""
+    places: Mapping[str, Location] = attrs.field(factory=dict, eq=False, repr=False)
+    """Where the keys of the file are."""

@@ -54,7 +54,10 @@ def read_fit(path: Path) -> Calibration:
 
 
 def calibrated_preset(fit: Calibration, base: DevicePreset, date: str) -> CalibratedPreset:
-    """The preset. Raises SpecError where the values do not go together."""
+    """The preset.
+
+    Raises SpecError where the values do not go together, ScenarioError where one is outside of its own interval.
+    """
     device = override(override(base.device, {CLOCK: fit.clock_mhz}), fit.changes())
     values = dict(field_values(device))
     known = [_origin(one, fit, date) for one in fit.estimates if one.path in values]
@@ -151,10 +154,19 @@ def _measured_by(fit: Calibration, date: str) -> str:
 
 
 def _interval(one: Estimate) -> tuple[int, int] | None:
-    """Whole numbers that hold the interval of a determined parameter, and its value."""
+    """The whole numbers that hold the interval of a determined parameter, its ends rounded outwards.
+
+    Raises ScenarioError for a value outside: then it is no value of that interval, and no interval of that value.
+    """
     if one.provenance != "calibrated" or one.low is None or one.high is None or not isinstance(one.value, int):
         return None
-    return max(0, min(floor(one.low), one.value)), max(ceil(one.high), one.value)
+    low, high = max(0, floor(one.low)), ceil(one.high)
+    if not low <= one.value <= high:
+        text = (
+            f"got {one.value:,} with an interval of {one.low:,.6g} to {one.high:,.6g}, wanted a value inside; fit anew"
+        )
+        raise ScenarioError([Problem(Location(one.path), text)])
+    return low, high
 
 
 def _bound(one: Estimate) -> str:

@@ -16,6 +16,8 @@ from typing import Any
 
 import attrs
 
+from tessbed.scenarios.study.calibration.parameter_space import nested
+
 VERDICTS = ("determined", "at_least", "at_most", "combination", "untouched", "known")
 PROVENANCES = ("calibrated", "bound", "combination", "guess", "setup")
 
@@ -99,15 +101,8 @@ class Calibration:
 
     def changes(self) -> dict[str, Any]:
         """The nested changes that make the preset's device the calibrated one."""
-        nested: dict[str, Any] = {}
         values = {one.path: one.value for one in self.estimates} | {path: kept[0] for path, kept in self.choices}
-        for path, value in values.items():
-            *folders, name = path.split(".")
-            at = nested
-            for folder in folders:
-                at = at.setdefault(folder, {})
-            at[name] = value
-        return nested
+        return nested(values)
 
 
 def to_document(calibration: Calibration) -> dict[str, Any]:

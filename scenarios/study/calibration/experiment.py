@@ -1,12 +1,5 @@
 """Experiment: one job that a board is to run, with its grid; a scenario file of one job in the folder of a calibration.
 
-A calibration lives in a folder:
-
-    setup.toml               the board, its clock and timer (board_data.Setup)
-    table.csv                what was measured, a row for each repetition (board_data.Table)
-    experiments/NAME.toml    one scenario for each experiment, of one job on ev74
-    packets/NAME.bin         its packet, bound to the addresses that it is predicted for
-
 The name of an experiment is the stem of its scenario file, and what the table's column `experiment` holds. Experiments
 of one *shape* ask for the same bytes to be moved in the same way, on however many workers: whole shapes are held out
 for validation, never single rows.
@@ -23,10 +16,9 @@ from tessbed.scenarios.exact_device import not_exact_because
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.library import load
 from tessbed.scenarios.model import AnyJob, Scenario, to_values
+from tessbed.scenarios.study.calibration.folder_files import experiment_path
 from tessbed.sim.spec.device_spec import DeviceSpec
 
-EXPERIMENTS = "experiments"
-"""The folder of the scenarios, inside that of a calibration."""
 NOT_SHAPE = ("name", "backend", "input", "output_prefill", "workers", "expect", "kernel_sha256")
 """Keys of a job that change neither what is moved nor how, or that say on how many workers."""
 
@@ -58,11 +50,6 @@ class Experiment:
         """What experiments of one shape have in common: equal texts are equal shapes."""
         values = to_values(attrs.evolve(self.scenario, load=None))["jobs"][0]
         return json.dumps({key: value for key, value in values.items() if key not in NOT_SHAPE}, sort_keys=True)
-
-
-def experiment_path(folder: Path, name: str) -> Path:
-    """The scenario file of an experiment of a calibration in `folder`."""
-    return folder / EXPERIMENTS / f"{name}.toml"
 
 
 def read_experiment(folder: Path, name: str) -> Experiment:

@@ -79,6 +79,29 @@ DISCRETE: Mapping[str, tuple[Any, ...]] = {
 """Choices that a setup may ask to try, with their values."""
 
 
+def in_ranges(ranges: Mapping[str, tuple[int, int]]) -> tuple[FreeParameter, ...]:
+    """All PARAMETERS in the ranges that a setup gives; those of equal ends are known."""
+    ends = {parameter.path: (parameter.low, parameter.high) for parameter in PARAMETERS} | dict(ranges)
+    return tuple(attrs.evolve(one, low=ends[one.path][0], high=ends[one.path][1]) for one in PARAMETERS)
+
+
+def parameter_values(device: DeviceSpec) -> dict[str, float]:
+    """The values of all PARAMETERS of a device, by their paths."""
+    return {parameter.path: float(parameter_value(device, parameter.path)) for parameter in PARAMETERS}
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by their paths as the nested changes of a device."""
+    changes: dict[str, Any] = {}
+    for path, value in values.items():
+        *folders, name = path.split(".")
+        at = changes
+        for folder in folders:
+            at = at.setdefault(folder, {})
+        at[name] = value
+    return changes
+
+
 def parameter_value(device: DeviceSpec, path: str) -> Any:
     """A parameter of a device by its path."""
     at: Any = device

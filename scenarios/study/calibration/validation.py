@@ -25,8 +25,8 @@ from tessbed.scenarios.study.calibration.board_data import FIT, VALIDATE, Setup,
 from tessbed.scenarios.study.calibration.estimate import Calibration
 from tessbed.scenarios.study.calibration.experiment import Experiment
 from tessbed.scenarios.study.calibration.fit.assembly import check_alike
-from tessbed.scenarios.study.calibration.fit.solver import scipy_module
-from tessbed.scenarios.study.calibration.parameter_space import PARAMETERS, parameter_value
+from tessbed.scenarios.study.calibration.fit.search.solver import scipy_module
+from tessbed.scenarios.study.calibration.parameter_space import parameter_values
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats, LaunchModel
 from tessbed.scenarios.study.calibration.prediction.row_model import CLOCK_MHZ, RowModel, row_model
 from tessbed.sim.spec.device_spec import DeviceSpec, override
@@ -41,8 +41,7 @@ MOST_PAIRS = 20
 class Score:
     """How a predictor does: mean absolute, signed and worst error in percent, the worst row, Kendall's tau, and pairs.
 
-    `agree` of `pairs` pairs of one observable are ordered as the board orders them; of `decided` ones it does so beyond
-    doubt.
+    `agree` of `pairs` pairs of one observable are ordered as the board orders them.
     """
 
     name: str
@@ -136,8 +135,7 @@ def _check_held_out(fitted: Table, held: Table, experiments: Mapping[str, Experi
 
 
 def _predicted(model: RowModel, device: DeviceSpec, clock_mhz: float) -> Floats:
-    values = {parameter.path: float(parameter_value(device, parameter.path)) for parameter in PARAMETERS}
-    values[CLOCK_MHZ] = float(clock_mhz)
+    values = parameter_values(device) | {CLOCK_MHZ: float(clock_mhz)}
     return model.logs(values, model.timings(values, device))
 
 

@@ -9,6 +9,7 @@ import attrs
 from tessbed import __version__
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.library import read_source
+from tessbed.scenarios.provenance.basis_words import departure_words
 from tessbed.scenarios.provenance.tick_basis import TickBasis, tick_basis
 from tessbed.scenarios.study.sweep.batches import BatchRunner
 from tessbed.scenarios.study.sweep.load_sweep import LOAD
@@ -34,6 +35,13 @@ class SweepPlan:
     def bases(self) -> list[TickBasis]:
         """What the ticks of the points that can run rest on."""
         return [tick_basis(point.base, point.device) for point in self.resolved.values()]
+
+    def extrapolated(self) -> list[str]:
+        """For each point where it leaves what was measured, or nothing; an empty list where nothing was calibrated."""
+        bases = dict(zip(self.resolved, self.bases(), strict=True))
+        if not any(basis.origins.board for basis in bases.values()):
+            return []
+        return [departure_words(bases[key]) if key in bases else "" for key in self.keys]
 
     def batches(self, known: dict[str, Row]) -> Iterator[Batch]:
         """What is still to do, in order, a batch for each scenario."""

@@ -19,19 +19,27 @@ from tessbed.scenarios.study.worker_scaling import sparkline
 
 SHOWN = 20
 REASONS = 3
+EXTRAPOLATED = "extrapolated"
 APART = ("jobs", "error", "instead", "passing", "bug")
 Flat = dict[str, Any]
 
 
-def flat(points: Sequence[Sequence[Setting]], rows: Sequence[Row]) -> list[Flat]:
-    """One flat dict for each point: its values, then its results; the same columns in every one."""
+def flat(points: Sequence[Sequence[Setting]], rows: Sequence[Row], extrapolated: Sequence[str] = ()) -> list[Flat]:
+    """One flat dict for each point: its values, then its results; the same columns in every one.
+
+    `extrapolated` says for each point where it leaves what a calibration measured: a column where there is one.
+    """
     found = []
     for point, row in zip(points, rows, strict=True):
         jobs = {f"device_ticks.{name}": ticks for name, ticks in row.get("jobs", {}).items()}
         rest = {name: value for name, value in row.items() if name not in APART}
         found.append({**{key: plain(value) for key, value in point}, **rest, **jobs, "error": row.get("error", "")})
     columns = list(dict.fromkeys(name for row in found for name in row if name != "error"))
-    return [{name: row.get(name) for name in (*columns, "error")} for row in found]
+    beyond = [{EXTRAPOLATED: text} for text in extrapolated] or [{}] * len(found)
+    return [
+        {**{name: row.get(name) for name in columns}, **own, "error": row["error"]}
+        for row, own in zip(found, beyond, strict=True)
+    ]
 
 
 def table_provenance(rows: Sequence[Row], bases: Iterable[TickBasis]) -> dict[str, Any]:
@@ -117,9 +125,16 @@ def table_lines(name: str, space: Space, rows: Sequence[Flat], basis: Mapping[st
     yield ""
     shown = ranked[:SHOWN] if len(ranked) > SHOWN else good
     yield f"the best {SHOWN}:" if len(ranked) > SHOWN else "all:"
-    cells = [(*(str(row[key]) for key in keys), f"{row['device_ticks']:,}", f"{row['job_ticks']:,}") for row in shown]
-    width = len(keys)
-    yield from aligned((*keys, "device ticks", "job ticks"), cells, numbers=range(width + 2))
+    beyond = (EXTRAPOLATED,) if any(row.get(EXTRAPOLATED) for row in shown) else ()
+    cells = [
+        (
+            *(str(row[key]) for key in keys),
+            *(f"{row[column]:,}" for column in ("device_ticks", "job_ticks")),
+            *(row[column] for column in beyond),
+        )
+        for row in shown
+    ]
+    yield from aligned((*keys, "device ticks", "job ticks", *beyond), cells, numbers=range(len(keys) + 2))
     for axis in space.axes:
         yield from by_value(axis.key, [plain(value) for value in axis.values], good, "device_ticks", "makespan")
 

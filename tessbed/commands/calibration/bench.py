@@ -57,7 +57,7 @@ def _written(folder: Path, scenarios: dict[str, Any]) -> Iterator[Path]:
     """Write the scenarios whose files are not there yet; gives what was written."""
     from tessbed.scenarios.format.toml_writer import toml_text
     from tessbed.scenarios.output.files import replacing
-    from tessbed.scenarios.study.calibration.experiment import experiment_path
+    from tessbed.scenarios.study.calibration.folder_files import experiment_path
 
     for name, values in scenarios.items():
         path = experiment_path(folder, name)

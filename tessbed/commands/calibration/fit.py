@@ -11,17 +11,19 @@ import click
 from tessbed.commands.exits import OK
 from tessbed.commands.options import MAX_SEED, json_option, new_command, print_result, quiet_option, say
 from tessbed.commands.types import FILE, Number
+from tessbed.scenarios.study.calibration.folder_files import FIT_FILE, STATE_FILE, TABLE_FILE
 
 HELP = """Fit the parameters of the device to the rows of the table in FOLDER that are for fitting.
 
 Each parameter gets a verdict: determined, with an interval by profile likelihood; bounded on one side; determined only
 in combination with others, which is named; or not touched. What the data do not determine keeps its guess.
 
+A table in which `tessbed calibrate check` finds errors is refused.
+
 The result is FOLDER/fit.json, which validate and apply take. What is done is kept in FOLDER/fit.state.json until the
 end: the same command resumes where an interrupted one stopped. Equal tables and seeds give equal fits.
 
 Exit code: 0 fitted, 2 invalid input."""
-STATE, RESULT = "fit.state.json", "fit.json"
 
 
 @new_command("fit", HELP)
@@ -32,6 +34,7 @@ STATE, RESULT = "fit.state.json", "fit.json"
 @click.option("--executor", "where", default="processes", show_default=True, help="here, processes, dask://HOST:PORT.")
 @click.option("-o", "--output", "target", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
               help="Where to write the result.  [default: FOLDER/fit.json]")  # fmt: skip
+@click.option("--despite-errors", is_flag=True, help="Fit a table in which check finds errors.")
 @json_option
 @quiet_option
 def command(
@@ -41,6 +44,7 @@ def command(
     processes: int | None,
     where: str,
     target: Path | None,
+    despite_errors: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -48,27 +52,28 @@ def command(
     import json
 
     from tessbed.scenarios.output.files import check_file, replacing
-    from tessbed.scenarios.study.calibration.board_files.table_check import read_board
+    from tessbed.scenarios.study.calibration.board_files.table_check import usable_board
     from tessbed.scenarios.study.calibration.estimate import to_document
-    from tessbed.scenarios.study.calibration.fit.execution import FitInput, fit_table
+    from tessbed.scenarios.study.calibration.fit.execution import fit_table
+    from tessbed.scenarios.study.calibration.fit.fit_input import FitInput
     from tessbed.scenarios.study.calibration.fit.fit_report import fit_lines
     from tessbed.scenarios.study.calibration.fit.fit_state import FitState
     from tessbed.scenarios.study.calibration.fit.task_runner import TaskRunner
     from tessbed.scenarios.study.sweep.executors import parse_executor
 
-    target = target or Path(folder) / RESULT
+    target = target or Path(folder) / FIT_FILE
     check_file(target)
-    board = read_board(Path(folder))
+    board = usable_board(Path(folder), despite_errors=despite_errors)
     rows = board.table.part("fit")
     given = FitInput(
         setup=board.setup,
         table=rows,
         experiments=tuple(board.experiments[name] for name in rows.experiments),
-        table_sha256=hashlib.sha256((Path(folder) / "table.csv").read_bytes()).hexdigest(),
+        table_sha256=hashlib.sha256((Path(folder) / TABLE_FILE).read_bytes()).hexdigest(),
         seed=seed,
         starts=starts,
     )
-    state = FitState.open(Path(folder) / STATE, given.key)
+    state = FitState.open(Path(folder) / STATE_FILE, given.key)
     say(f"resumed: {len(state.results):,} parts of this fit are done", quiet=quiet or not state.results)
     with closing(parse_executor(where, processes)) as chosen, chosen.make_executor() as executor:
         say(chosen.note, quiet=quiet or not chosen.note)

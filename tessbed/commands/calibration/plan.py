@@ -7,6 +7,7 @@ import click
 from tessbed.commands.exits import OK
 from tessbed.commands.options import MAX_SEED, json_option, new_command, print_result, quiet_option, say
 from tessbed.commands.types import Folder, Number, OneOf
+from tessbed.scenarios.study.calibration.observables import OBSERVABLES
 
 HELP = """Choose BUDGET experiments that together tell most about the device, and write what a board needs to run them.
 
@@ -17,13 +18,12 @@ is held out for validation, in whole shapes.
 The folder gets setup.toml and table.csv to be filled in, plan.txt, and a scenario and a packet of each experiment.
 
 Exit code: 0 planned, 2 invalid input."""
-OBSERVABLES = ("device", "record", "job", "first_job")
 
 
 @new_command("plan", HELP)
 @click.option("--budget", type=Number(3), required=True, metavar="N", help="Experiments, those held out included.")
 @click.option("-o", "--output", "folder", metavar="FOLDER", required=True, type=Folder(), help="Created if missing.")
-@click.option("--observable", "observables", type=OneOf(OBSERVABLES), multiple=True, default=("device", "job"),
+@click.option("--observable", "observables", type=OneOf(list(OBSERVABLES)), multiple=True, default=("device", "job"),
               show_default=True, help="What the board can measure of a job. Can be repeated.")  # fmt: skip
 @click.option("--repeats", type=Number(1), default=3, show_default=True, metavar="N", help="Repetitions of each.")
 @click.option("--noise", type=click.FloatRange(0.01, 100), default=2.0, show_default=True, metavar="PERCENT",

@@ -8,6 +8,7 @@ from tessbed.commands.exits import FAILED, OK
 from tessbed.commands.options import echo_verdict, json_option, new_command
 from tessbed.commands.streams import echo_json
 from tessbed.commands.types import FILE
+from tessbed.scenarios.study.calibration.folder_files import FIT_FILE
 
 HELP = """Predict the rows of the table in FOLDER that are held out, with the result of `tessbed calibrate fit`.
 
@@ -23,7 +24,7 @@ Exit code: 0 it passes, 1 it fails, 2 invalid input."""
 @json_option
 def command(folder: str, fitted: str | None, as_json: bool) -> int:
     """The scores on stdout; returns the exit code."""
-    from tessbed.scenarios.study.calibration.board_files.table_check import read_board
+    from tessbed.scenarios.study.calibration.board_files.table_check import usable_board
     from tessbed.scenarios.study.calibration.calibrated_preset import read_fit
     from tessbed.scenarios.study.calibration.validation import (
         validate_calibration,
@@ -31,8 +32,8 @@ def command(folder: str, fitted: str | None, as_json: bool) -> int:
         validation_lines,
     )
 
-    board = read_board(Path(folder))
-    calibration = read_fit(Path(fitted) if fitted else Path(folder) / "fit.json")
+    board = usable_board(Path(folder), despite_errors=True)
+    calibration = read_fit(Path(fitted) if fitted else Path(folder) / FIT_FILE)
     found = validate_calibration(calibration, board.setup, board.table, board.experiments)
     if as_json:
         echo_json(validation_document(found))

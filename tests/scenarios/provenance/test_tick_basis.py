@@ -80,6 +80,7 @@ COMMANDS = {
     "load": ("load", "yolov8n-pipeline-int8"),
     "show": ("show", "luma"),
     "explain": ("explain", "luma"),
+    "compare": ("compare", "luma", "luma"),
     "bound": ("bound", "luma"),
     "advise": ("advise", "luma", "--max-workers", "2"),
     "whatif": ("whatif", "luma"),
@@ -99,6 +100,7 @@ def test_every_command_names_the_calibrated_preset(arguments: tuple[str, ...], c
     assert UNNAMED not in text.out
     if arguments[0] != "show":
         found = json.loads(command(*arguments, "--set", ON_BOARD, "--set", "device.cores=2", "--json").out)
+        found = found.get("after", found)  # a comparison says it of both runs
         assert found["calibration"]["words"] == NAMED
         assert "cores = 2 (measured: no; calibrated with 4)" in found["calibration"]["extrapolated"]
         assert [one["board"] for one in found["calibration"]["calibrated"]] == ["board 7"]
@@ -130,3 +132,28 @@ def test_reports_plots_and_timelines_name_it(command: Tessbed) -> None:
     with ev74.timeline("own.jsonl"):
         pass
     assert f"{NAMED}; extrapolated: cores = 2 (measured: no; calibrated with 4)" in Path("own.jsonl").read_text()
+
+
+def test_a_report_in_html_names_the_calibrated_preset(command: Tessbed) -> None:
+    """That of a run, and that of a sweep's document."""
+    assert command("report", "luma", "--set", ON_BOARD, "--set", "device.cores=2", "-o", "run.html").code == 0
+    varied = ("--vary", "device.workers=1,16", "--executor", "here", "--json")
+    Path("sweep.json").write_text(command("sweep", "luma", "--set", ON_BOARD, *varied).out)
+    assert command("report", "sweep.json", "-o", "sweep.html").code == 0
+    for name in ("run.html", "sweep.html"):
+        text = Path(name).read_text()
+        assert "board 7, 2026-12-01" in text
+        assert "extrapolated" in text
+        assert UNNAMED not in text
+
+
+def test_the_rows_of_a_sweep_say_where_they_extrapolate(command: Tessbed) -> None:
+    """Each by itself, in the document, in the table and in the files; on guesses there is no such column."""
+    varied = ("sweep", "luma", "--vary", "device.workers=1,16", "--executor", "here")
+    found = command(*varied, "--set", ON_BOARD, "--out", "rows.csv", "--json")
+    beyond = "workers = 16 (measured: 1 to 8)"
+    assert [row["extrapolated"] for row in json.loads(found.out)["rows"]] == ["", beyond]
+    assert [line.count(beyond) for line in Path("rows.csv").read_text().splitlines()] == [0, 0, 1]
+    shown = command(*varied, "--set", ON_BOARD).out
+    assert any(line.split()[:1] == ["16"] and line.endswith(beyond) for line in shown.splitlines())
+    assert "extrapolated" not in json.loads(command(*varied, "--json").out)["rows"][0]

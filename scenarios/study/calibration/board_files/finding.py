@@ -9,6 +9,7 @@ import attrs
 from tessbed.scenarios.format.diagnostics import Location
 from tessbed.scenarios.study.calibration.board_data import Observation, Setup, Table
 from tessbed.scenarios.study.calibration.experiment import Experiment
+from tessbed.scenarios.study.calibration.folder_files import SETUP_FILE, TABLE_FILE
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 Severity = Literal["error", "warning"]
@@ -90,13 +91,9 @@ class Board:
         """The table's file as a whole."""
         return Location(str(self.folder / TABLE_FILE))
 
-    @property
-    def setup_place(self) -> Location:
-        """The setup's file as a whole."""
-        return Location(str(self.folder / SETUP_FILE))
-
-
-TABLE_FILE, SETUP_FILE = "table.csv", "setup.toml"
+    def setup_place(self, key: str) -> Location:
+        """Where the setup says that; the file as a whole where it does not."""
+        return self.setup.places.get(key, Location(str(self.folder / SETUP_FILE)))
 
 
 def count_of(number: int, what: str) -> str:

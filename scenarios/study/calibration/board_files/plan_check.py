@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tessbed.scenarios.format.diagnostics import nearest
 from tessbed.scenarios.study.calibration.board_data import FIT, VALIDATE
 from tessbed.scenarios.study.calibration.board_files.finding import Board, TableFinding, count_of, named
-from tessbed.scenarios.study.calibration.experiment import EXPERIMENTS
+from tessbed.scenarios.study.calibration.folder_files import EXPERIMENTS
 from tessbed.scenarios.study.calibration.observables import OBSERVABLES, TICKS
 
 HELD_OUT = 3
@@ -32,7 +32,7 @@ def _presets(board: Board) -> Iterator[TableFinding]:
             f"the setup starts from {board.setup.preset}, {len(others):,} experiments from another device:"
             f" {others[0]} from {preset}; wanted one preset for all"
         )
-        yield TableFinding("error", "preset", board.setup_place, text, len(others))
+        yield TableFinding("error", "preset", board.setup_place("preset"), text, len(others))
 
 
 def _unplanned(board: Board) -> Iterator[TableFinding]:
@@ -101,7 +101,7 @@ def _clock(board: Board) -> Iterator[TableFinding]:
             f"the clock of {board.setup.clock_mhz:,} MHz is only assumed, and {len(timed):,} measurements are times:"
             " no parameter in ticks follows from them, but for ratios; measure the clock, or count ticks"
         )
-        yield TableFinding("warning", "clock", board.setup_place, text, len(timed))
+        yield TableFinding("warning", "clock", board.setup_place("clock_source"), text, len(timed))
 
 
 def order_findings(board: Board) -> Iterator[TableFinding]:

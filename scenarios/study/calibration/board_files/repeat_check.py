@@ -96,7 +96,7 @@ def _other_step(board: Board, groups: Sequence[Group]) -> Iterator[TableFinding]
             f"all {len(values):,} values are multiples of {step:g} ns, the setup says"
             f" timer_resolution_ns = {board.setup.timer_resolution_ns:g}: correct it, so that a fit knows what it knows"
         )
-        yield TableFinding("warning", "resolution", board.setup_place, text, len(values))
+        yield TableFinding("warning", "resolution", board.setup_place("timer_resolution_ns"), text, len(values))
 
 
 def _common_step(board: Board, groups: Sequence[Group]) -> float:

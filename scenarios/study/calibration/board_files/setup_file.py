@@ -57,12 +57,13 @@ def read_setup(path: Path) -> Setup:
     choices = {name: _choice(reader, name, value) for name, value in (values.get("choices") or {}).items()}
     if reader.problems:
         raise ScenarioError(reader.problems)
-    return Setup(**{**values, "ranges": ranges, "choices": choices})
+    places = {name: source.key_place((name,)) for name in source.values}
+    return Setup(**{**values, "ranges": ranges, "choices": choices, "places": places})
 
 
 def setup_text(setup: Setup) -> str:
     """A setup as the text of a file, which reads back as the same setup."""
-    values = attrs.asdict(setup)
+    values = attrs.asdict(setup, filter=attrs.filters.exclude("places"))
     plain = [f"{key.name} = {value_text(values[key.name])}" for key in KEYS if key.kind is not TABLE]
     lines = [line for line in plain if not line.endswith(' = ""')]
     for name in ("ranges", "choices"):

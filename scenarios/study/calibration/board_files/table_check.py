@@ -7,24 +7,21 @@ from typing import Any
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.format.presets.preset_file import PresetSource, read_preset
 from tessbed.scenarios.study.calibration.board_data import Setup
-from tessbed.scenarios.study.calibration.board_files.finding import (
-    SETUP_FILE,
-    TABLE_FILE,
-    Board,
-    TableFinding,
-    count_of,
-)
+from tessbed.scenarios.study.calibration.board_files.finding import Board, TableFinding, count_of
 from tessbed.scenarios.study.calibration.board_files.plan_check import order_findings, plan_findings
 from tessbed.scenarios.study.calibration.board_files.repeat_check import repeat_findings, scatter
 from tessbed.scenarios.study.calibration.board_files.setup_file import read_setup
 from tessbed.scenarios.study.calibration.board_files.table_file import read_lines
 from tessbed.scenarios.study.calibration.board_files.unit_check import unit_findings
-from tessbed.scenarios.study.calibration.experiment import EXPERIMENTS, Experiment, read_experiment
+from tessbed.scenarios.study.calibration.experiment import Experiment, read_experiment
+from tessbed.scenarios.study.calibration.folder_files import EXPERIMENTS, SETUP_FILE, TABLE_FILE
 from tessbed.scenarios.study.calibration.observables import OBSERVABLES
 from tessbed.scenarios.study.measurement import measure_scenario, whole
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 SEVERITIES = ("error", "warning")
+FATAL = ("unplanned",)
+"""Errors that no one can fit or validate despite of."""
 
 
 def read_board(folder: Path) -> Board:
@@ -62,6 +59,19 @@ def check_board(board: Board) -> list[TableFinding]:
     """Every finding, errors first, each in the order of the file."""
     found = [*plan_findings(board), *order_findings(board), *unit_findings(board), *repeat_findings(board)]
     return sorted(found, key=lambda one: (SEVERITIES.index(one.severity), one.place.order))
+
+
+def usable_board(folder: Path, *, despite_errors: bool = False) -> Board:
+    """The board of a folder whose table can be used. Raises ScenarioError with every error that `check_board` finds.
+
+    `despite_errors` those alone that leave nothing to compute.
+    """
+    board = read_board(folder)
+    errors = [one for one in check_board(board) if one.severity == "error"]
+    fatal = [one for one in errors if one.kind in FATAL or not despite_errors]
+    if fatal:
+        raise ScenarioError([Problem(one.place, one.text, one.kind) for one in fatal])
+    return board
 
 
 def check_document(board: Board, findings: list[TableFinding]) -> dict[str, Any]:

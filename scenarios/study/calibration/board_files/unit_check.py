@@ -4,17 +4,22 @@ Guesses may be wrong by some factor, for all experiments alike. So first the fac
 median of measured over predicted ticks; then each measurement is compared with that. A unit that was confused changes a
 value by a thousand, or by the clock: then another unit brings it near, and is named. At 1,000 MHz a nanosecond is a
 tick, and nobody can tell them apart; nothing depends on it either.
+
+A clock that is wrong by some factor changes all times by it, so that it looks like guesses which are all wrong alike.
+Beyond CLOCK_FACTOR it is reported as the clock; below, nobody can tell.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import log
 from statistics import median
 
 from tessbed.scenarios.study.calibration.board_files.finding import Board, Group, TableFinding, named
-from tessbed.scenarios.study.calibration.observables import UNITS, in_ticks
+from tessbed.scenarios.study.calibration.observables import TICKS, UNITS, in_ticks
 
 GUESS_FACTOR = 30.0
 """A guess may be wrong by so much, and no more."""
+CLOCK_FACTOR = 5.0
+"""A single guess may be wrong by more than this, all of them together are not."""
 NEAR_FACTOR = 8.0
 """Another unit explains a value that it brings as near as this."""
 
@@ -25,14 +30,14 @@ def unit_findings(board: Board) -> Iterator[TableFinding]:
     if not ratios:
         return
     usual = median(ratios.values())
-    far = {group: ratio for group, ratio in ratios.items() if _apart(ratio, 1.0) > GUESS_FACTOR}
     if _apart(usual, 1.0) > GUESS_FACTOR:
-        yield _whole_table(board, far, usual)
-        usual_left = usual
+        yield _whole_table(board, ratios, usual)
+    elif _apart(usual, 1.0) > CLOCK_FACTOR:
+        yield _other_clock(board, ratios, usual)
     else:
-        usual_left = 1.0
+        usual = 1.0
     for group, ratio in ratios.items():
-        if _apart(ratio, usual_left) > GUESS_FACTOR:
+        if _apart(ratio, usual) > GUESS_FACTOR:
             yield _single(board, group, ratio)
         yield from _repetitions(board, group)
 
@@ -55,13 +60,29 @@ def _repetitions(board: Board, group: Group) -> Iterator[TableFinding]:
             yield TableFinding("error", "unit", row.place or board.table_place, f"{got}; {hint}")
 
 
-def _whole_table(board: Board, far: dict[Group, float], usual: float) -> TableFinding:
-    first = next(iter(far))
+def _whole_table(board: Board, ratios: Mapping[Group, float], usual: float) -> TableFinding:
+    far = [group for group, ratio in ratios.items() if _apart(ratio, 1.0) > GUESS_FACTOR]
+    first = far[0]
     unit = first.rows[0].unit
     meant = _meant(board, first, unit)
     what = f"{len(far):,} measurements are {_times(usual)} what the guesses predict, in the median"
     hint = f"{first.rows[0].value:g} {unit} of {first.name} would fit in {meant}" if meant else "check unit and clock"
     return TableFinding("error", "unit", first.place, f"{what}: no guess is so wrong; {hint}", len(far))
+
+
+def _other_clock(board: Board, ratios: Mapping[Group, float], usual: float) -> TableFinding:
+    """All of it slower or faster by more than guesses are wrong together: the clock is another, or the counter."""
+    low, high = min(ratios.values()), max(ratios.values())
+    what = (
+        f"{len(ratios):,} measurements are {_times(usual)} what the guesses predict, in the median, from"
+        f" {_times(low)} to {_times(high)}: single guesses may be so wrong, not all of them together"
+    )
+    if all(group.rows[0].unit == TICKS for group in ratios):
+        text = f"{what}; do the ticks count another clock than that of the vision processor?"
+        return TableFinding("error", "clock", next(iter(ratios)).place, text, len(ratios))
+    clock = board.setup.clock_mhz
+    text = f"{what}; is the clock {float(f'{clock / usual:.2g}'):,g} MHz, not {clock:,}?"
+    return TableFinding("error", "clock", board.setup_place("clock_mhz"), text, len(ratios))
 
 
 def _single(board: Board, group: Group, ratio: float) -> TableFinding:
@@ -97,4 +118,4 @@ def _meant(board: Board, group: Group, unit: str) -> str | None:
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:,.0f} times" if ratio >= 1 else f"1/{1 / ratio:,.0f} of"
+    return f"{ratio:,.3g} times" if ratio >= 1 else f"1/{1 / ratio:,.3g} of"

@@ -9,7 +9,7 @@ from tessbed.scenarios.study.calibration.board_data import Setup, Table
 from tessbed.scenarios.study.calibration.experiment import Experiment
 from tessbed.scenarios.study.calibration.fit.problem import FitProblem
 from tessbed.scenarios.study.calibration.observables import TICKS
-from tessbed.scenarios.study.calibration.parameter_space import CLOCK, PARAMETERS, FreeParameter, parameter_value
+from tessbed.scenarios.study.calibration.parameter_space import CLOCK, FreeParameter, in_ranges, parameter_values
 from tessbed.scenarios.study.calibration.prediction.launch_model import LaunchModel
 from tessbed.scenarios.study.calibration.prediction.row_model import CLOCK_MHZ, row_model
 
@@ -36,9 +36,9 @@ def assemble(setup: Setup, table: Table, experiments: Sequence[Experiment]) -> A
     device = experiments[0].device
     launches = LaunchModel.of(experiments)
     model = row_model(launches, [experiment.name for experiment in experiments], table, setup)
-    ranged = [_in_range(parameter, setup) for parameter in PARAMETERS]
+    ranged = in_ranges(setup.ranges)
     known = [parameter for parameter in ranged if parameter.low == parameter.high]
-    base = {parameter.path: float(parameter_value(device, parameter.path)) for parameter in PARAMETERS}
+    base = parameter_values(device)
     base |= {parameter.path: float(parameter.low) for parameter in known} | {CLOCK_MHZ: float(setup.clock_mhz)}
     open_ = [parameter for parameter in ranged if parameter not in known]
     free = [parameter for parameter in open_ if parameter.scale != "count"]
@@ -62,8 +62,3 @@ def check_alike(experiments: Sequence[Experiment]) -> None:
         if attrs.evolve(other.device, workers=first.device.workers) != first.device:
             text = f"got another device than {first.name} has, wanted one that differs in device.workers at most"
             raise ScenarioError([Problem(Location(other.name), text)])
-
-
-def _in_range(parameter: FreeParameter, setup: Setup) -> FreeParameter:
-    low, high = setup.ranges.get(parameter.path, (parameter.low, parameter.high))
-    return attrs.evolve(parameter, low=low, high=high)

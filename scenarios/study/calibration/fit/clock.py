@@ -4,8 +4,6 @@ Twice the clock and twice the ticks give the same times. So no tick is determine
 bytes in a microsecond. Every verdict that would be `determined` becomes `combination` with the clock.
 """
 
-from collections.abc import Iterator
-
 import attrs
 
 from tessbed.scenarios.study.calibration.estimate import Calibration, Combination, Estimate
@@ -13,6 +11,8 @@ from tessbed.scenarios.study.calibration.parameter_space import CLOCK, PARAMETER
 
 TIMELESS = ("dma.outstanding_bursts", "dma.outstanding", "memory.background_percent")
 """Counts and shares: no clock changes them."""
+RATES = tuple(one.path for one in PARAMETERS if one.scale == "rate" and one.path not in TIMELESS)
+"""Bytes a tick: what they are in a microsecond grows with the clock."""
 
 
 def relative_to_clock(calibration: Calibration) -> Calibration:
@@ -32,15 +32,15 @@ def _scales(one: Estimate) -> bool:
 
 
 def _text(path: str) -> str:
-    return f"{path} {'*' if path in _rates() else '/'} {CLOCK.path}"
+    return f"{path} {'*' if path in RATES else '/'} {CLOCK.path}"
 
 
 def _combination(one: Estimate, clock_mhz: int) -> Combination:
     """Microseconds of a tick, or bytes in one of a rate."""
-    factor = clock_mhz if one.path in _rates() else 1 / clock_mhz
+    factor = clock_mhz if one.path in RATES else 1 / clock_mhz
     fitted = float(one.value) if one.fitted is None else one.fitted
     ends = [None if end is None else end * factor for end in (one.low, one.high)]
-    kind = "product" if one.path in _rates() else "ratio"
+    kind = "product" if one.path in RATES else "ratio"
     return Combination(_text(one.path), kind, (one.path, CLOCK.path), fitted * factor, *ends)
 
 
@@ -54,9 +54,3 @@ def _relative(one: Estimate, texts: dict[str, str]) -> Estimate:
 def _with_clock(one: Combination) -> Combination:
     """A group of its own is bound to the clock, too; its value is in ticks of the assumed one."""
     return attrs.evolve(one, text=f"({one.text}) at an assumed {CLOCK.path}", paths=(*one.paths, CLOCK.path))
-
-
-def _rates() -> Iterator[str]:
-    yield from (
-        parameter.path for parameter in PARAMETERS if parameter.scale == "rate" and parameter.path not in TIMELESS
-    )

@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tessbed.scenarios.study.calibration.parameter_space import FreeParameter
+from tessbed.scenarios.study.calibration.parameter_space import FreeParameter, nested
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats, Timings
 from tessbed.scenarios.study.calibration.prediction.row_model import RowModel
 from tessbed.sim.spec.device_spec import DeviceSpec, override
@@ -119,15 +119,3 @@ class FitProblem:
             return max(STEP, parameter.coordinate(value + QUARTER) - at)
         unit = 1.0 if parameter.scale == "rate" else -1.0
         return max(RATE_STEP, parameter.coordinate(value + unit) - at)
-
-
-def nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by their paths as the nested changes of a device."""
-    changes: dict[str, Any] = {}
-    for path, value in values.items():
-        *folders, name = path.split(".")
-        at = changes
-        for folder in folders:
-            at = at.setdefault(folder, {})
-        at[name] = value
-    return changes

@@ -8,10 +8,10 @@ from typing import Any
 import attrs
 import numpy as np
 
+from tessbed.scenarios.study.calibration.fit.likelihood.profile import Advance, ParameterProfile, Side, profile
 from tessbed.scenarios.study.calibration.fit.problem import FitProblem
-from tessbed.scenarios.study.calibration.fit.profile import ParameterProfile, Side, profile
-from tessbed.scenarios.study.calibration.fit.refit import Refit
-from tessbed.scenarios.study.calibration.fit.solver import Solution, solve
+from tessbed.scenarios.study.calibration.fit.search.refit import Refit
+from tessbed.scenarios.study.calibration.fit.search.solver import Solution, solve
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats
 
 AGAIN = 3
@@ -70,12 +70,15 @@ class ProfileTask:
     number: int
     first: float
     threshold: float
+    spread: Floats
     confounded: bool = False
+    advance: Advance | None = None
 
     def run(self) -> dict[str, Any]:
         """Both of its sides."""
         around = self.problem, self.best, self.derivatives, self.number
-        found = profile(*around, self.first, self.threshold, confounded=self.confounded)
+        first = self.first, self.threshold, self.spread
+        found = profile(*around, *first, confounded=self.confounded, advance=self.advance)
         return {
             "sides": [attrs.asdict(side) for side in found.sides],
             "better": None if found.better is None else solution_result(found.better),

@@ -19,7 +19,7 @@ from tessbed.scenarios.study.calibration.board_data import Observation, Setup, T
 from tessbed.scenarios.study.calibration.experiment import Experiment
 from tessbed.scenarios.study.calibration.fit.problem import FitProblem
 from tessbed.scenarios.study.calibration.observables import TICKS
-from tessbed.scenarios.study.calibration.parameter_space import PARAMETERS, FreeParameter, parameter_value
+from tessbed.scenarios.study.calibration.parameter_space import FreeParameter, in_ranges, parameter_values
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats, LaunchModel
 from tessbed.scenarios.study.calibration.prediction.row_model import CLOCK_MHZ, row_model
 
@@ -140,15 +140,8 @@ def _problem(experiments: Sequence[Experiment], observables: Sequence[str], setu
     names = [one.name for one in experiments]
     model = row_model(LaunchModel.of(experiments), names, Table(tuple(rows)), setup)
     device = experiments[0].device
-    base = {parameter.path: float(parameter_value(device, parameter.path)) for parameter in PARAMETERS}
-    return FitProblem(model, _open(setup), base | {CLOCK_MHZ: float(setup.clock_mhz)})
-
-
-def _open(setup: Setup) -> tuple[FreeParameter, ...]:
-    """The parameters that the setup does not know, in its ranges."""
-    ranges = [setup.ranges.get(parameter.path, (parameter.low, parameter.high)) for parameter in PARAMETERS]
-    found = [attrs.evolve(p, low=low, high=high) for p, (low, high) in zip(PARAMETERS, ranges, strict=True)]
-    return tuple(parameter for parameter in found if parameter.low < parameter.high)
+    free = tuple(parameter for parameter in in_ranges(setup.ranges) if parameter.low < parameter.high)
+    return FitProblem(model, free, parameter_values(device) | {CLOCK_MHZ: float(setup.clock_mhz)})
 
 
 def _width(parameter: FreeParameter) -> float:

@@ -1,10 +1,4 @@
-"""Plan folder: everything that a board needs to run a plan, as files, and the empty table for what it measures.
-
-    setup.toml               to be filled in: the board, its clock and timer
-    table.csv                a line for each repetition, without its value
-    plan.txt                 what the plan expects to learn
-    experiments/NAME.toml    the scenario of each experiment, and the source of the DMA probe
-    packets/NAME.bin, .txt   its packet, bound to the addresses that it is predicted for, and the listing of it
+"""Plan folder: all that a board needs to run a plan, as files, and the empty table for what it measures.
 
 Nothing that was measured is ever lost: a table with a value in it, or any other file with another content, is refused
 before anything is written.
@@ -21,10 +15,8 @@ from tessbed.scenarios.model import KernelJob
 from tessbed.scenarios.output.files import check_file, write_files
 from tessbed.scenarios.output.folder import folder_of_files
 from tessbed.scenarios.study.calibration.board_data import COLUMNS, FIT, VALIDATE
-from tessbed.scenarios.study.calibration.experiment import EXPERIMENTS
+from tessbed.scenarios.study.calibration.folder_files import EXPERIMENTS, PACKETS, PLAN_FILE, SETUP_FILE, TABLE_FILE
 from tessbed.scenarios.study.calibration.plan.candidates import PROBE_FILE, Candidate
-
-PACKETS, SETUP, TABLE, ABOUT = "packets", "setup.toml", "table.csv", "plan.txt"
 
 
 def plan_files(
@@ -36,8 +28,8 @@ def plan_files(
     about: Iterable[str],
 ) -> dict[str, bytes]:
     """The files of a plan by their names in the folder; `setup` is the text of a setup, `about` are lines on it."""
-    files = {SETUP: setup.encode(), ABOUT: "".join(f"{line}\n" for line in about).encode()}
-    files[TABLE] = "\n".join(_table_lines(fitted, held, observables, repeats)).encode() + b"\n"
+    files = {SETUP_FILE: setup.encode(), PLAN_FILE: "".join(f"{line}\n" for line in about).encode()}
+    files[TABLE_FILE] = "\n".join(_table_lines(fitted, held, observables, repeats)).encode() + b"\n"
     for candidate in (*fitted, *held):
         name = candidate.experiment.name
         packet = bound_packet(candidate)

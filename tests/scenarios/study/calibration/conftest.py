@@ -8,7 +8,8 @@ import pytest
 from tessbed.scenarios.study.calibration.board_data import VALIDATE, Setup, Table
 from tessbed.scenarios.study.calibration.estimate import Calibration
 from tessbed.scenarios.study.calibration.experiment import Experiment
-from tessbed.scenarios.study.calibration.fit.execution import FitInput, fit_table
+from tessbed.scenarios.study.calibration.fit.execution import fit_table
+from tessbed.scenarios.study.calibration.fit.fit_input import FitInput
 from tessbed.scenarios.study.calibration.fit.fit_state import FitState
 from tessbed.scenarios.study.calibration.fit.task_runner import TaskRunner, silent
 from tessbed.scenarios.study.calibration.parameter_space import PARAMETERS, parameter_value

@@ -69,6 +69,14 @@ def test_each_verdict_becomes_what_it_may_claim() -> None:
     assert made.device == override(DeviceSpec(), wanted)
 
 
+@pytest.mark.parametrize("value", [68, 74])
+def test_a_value_outside_of_its_interval_is_refused(value: int) -> None:
+    """It is not held by widening the interval: a fit that says both is wrong somewhere."""
+    wrong = attrs.evolve(ESTIMATES[0], value=value)
+    with pytest.raises(ScenarioError, match=f"dma.setup_ticks: got {value} with an interval of 69.4 to 72.6, wanted a"):
+        calibrated_preset(attrs.evolve(FIT, estimates=(wrong,)), DevicePreset(DeviceSpec()), "2026-12-01")
+
+
 def test_the_file_reads_back_as_the_preset(tmp_path: Path) -> None:
     """Device, origins and board; and it says no more than what differs from the guesses or is known."""
     made = calibrated_preset(FIT, DevicePreset(DeviceSpec()), "2026-12-01")

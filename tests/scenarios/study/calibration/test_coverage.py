@@ -6,7 +6,8 @@ import pytest
 
 from tessbed.scenarios.study.calibration.board_data import Setup, Table
 from tessbed.scenarios.study.calibration.experiment import Experiment
-from tessbed.scenarios.study.calibration.fit.execution import FitInput, fit_table
+from tessbed.scenarios.study.calibration.fit.execution import fit_table
+from tessbed.scenarios.study.calibration.fit.fit_input import FitInput
 from tessbed.scenarios.study.calibration.validation import validate_calibration
 from tests.scenarios.study.calibration.conftest import held_out, local_runner
 from tests.scenarios.study.calibration.twin import hidden_values, measure

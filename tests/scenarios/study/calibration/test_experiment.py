@@ -6,7 +6,8 @@ import pytest
 
 from tessbed.scenarios.format.diagnostics import Location, ScenarioError
 from tessbed.scenarios.library import load
-from tessbed.scenarios.study.calibration.experiment import experiment_of, experiment_path, read_experiment
+from tessbed.scenarios.study.calibration.experiment import experiment_of, read_experiment
+from tessbed.scenarios.study.calibration.folder_files import experiment_path
 
 HEAD = """
 name = "head"

@@ -19,7 +19,7 @@ from tessbed.scenarios.study.calibration.validation import (
 from tests.scenarios.study.calibration.conftest import Twin, held_out, local_runner
 from tests.scenarios.study.calibration.twin import shared_port_ticks
 
-MASTER = {"reads": 12, "size": 16_384, "pause": 6_000}
+MASTER = {"reads": 32, "size": 65_536, "pause": 3_000}
 
 
 def validated(twin: Twin) -> Validation:
@@ -56,6 +56,21 @@ def test_another_board_fails(shared: Twin) -> None:
     assert not found.passes
     assert "times the scatter" in "; ".join(found.failures)
     assert [*validation_lines(found)][-1].startswith("FAILED: ")
+
+
+def test_the_pairs_that_another_board_inverts_are_named(shared: Twin) -> None:
+    """Long reads wait for the other master, short ones do not: which of two is faster is not what the fit says."""
+    found, measured = validated(shared), {}
+    for row in shared.table.observations:
+        measured.setdefault(f"{row.experiment} {row.observable}", []).append(row.value)
+    mean = {name: sum(values) / len(values) for name, values in measured.items()}
+    assert len(found.wrong) >= 3
+    text = "\n".join(validation_lines(found))
+    for pair in found.wrong:
+        assert mean[pair.slower] > 1.03 * mean[pair.faster]
+        assert pair.predicted <= 0
+        assert f"{pair.slower} is {pair.measured:.1f} % slower than {pair.faster}" in text
+    assert f"orders {len(found.wrong)} pairs wrongly" in found.failures[-1]
 
 
 def test_a_fit_that_is_no_better_than_the_guesses_fails(twin: Twin) -> None:

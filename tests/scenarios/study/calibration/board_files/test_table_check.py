@@ -17,6 +17,7 @@ from tessbed.scenarios.study.calibration.board_files.table_check import (
     check_document,
     check_lines,
     read_board,
+    usable_board,
 )
 from tests.scenarios.study.calibration.board_files.board import SETUP, Spoil, changed, scenario, write_board
 
@@ -58,6 +59,16 @@ def in_ticks(row: Observation) -> Observation:
 def slower(row: Observation) -> Observation:
     """A board that is nearly five times as slow as was guessed: the guesses are wrong, not the units."""
     return attrs.evolve(row, value=round(row.value * 4.7, 3))
+
+
+def ten_times(row: Observation) -> Observation:
+    """Every time is ten times what it should be, as on a clock of a tenth."""
+    return attrs.evolve(row, value=round(row.value * 10, 3))
+
+
+def tenth_in_ticks(row: Observation) -> Observation:
+    """Ticks of a counter that runs at a tenth of the clock."""
+    return attrs.evolve(row, value=row.value * 100, unit="ticks")
 
 
 def steps(row: Observation) -> Observation:
@@ -107,6 +118,13 @@ FOUND: dict[str, tuple[Spoil, str, list[tuple[str, str]], list[str]]] = {
         + [("error", "order")], ["chroma.w4 device: got 5", "is it in ticks, ns?", "are the columns mixed up?"]),
     "milliseconds": (changed("chroma.w4", "job")(unit=lambda unit: "ms"), SETUP, [("error", "unit")], ["is it in us?"]),
     "slow": (slower, SETUP, [], []),
+    "a clock wrong by ten": (lambda row: row, SETUP.replace("= 1000", "= 10000"), [("error", "clock")],
+        ["setup.toml:2:", "20 measurements are 9.99 times what the guesses predict, in the median, from ",
+         "is the clock 1,000 MHz, not 10,000?"]),
+    "a clock wrong by a tenth": (ten_times, SETUP, [("error", "clock"), ("warning", "resolution")],
+        ["is the clock 100 MHz, not 1,000?"]),
+    "ticks of another counter": (tenth_in_ticks, SETUP, [("error", "clock")],
+        ["are 1/10 of what the guesses predict", "do the ticks count another clock than that of the vision "]),
     "mixed up": (swapped, SETUP, [("error", "order")], ["image.w1: job is ", "device alone is "]),
     "drift": (warming, SETUP, [("warning", "drift")], ["20 of 20 measurements drift alike: a repetition rises by 0"]),
     "an outlier": (changed("small.w1", "device", (5,))(value=lambda v: v * 1.4), SETUP, [("warning", "outlier")],
@@ -193,6 +211,24 @@ def test_outliers_are_found_as_often_as_they_are_planted(tmp_path: Path) -> None
     named = {tuple(lines[one.place.line - 1].split(",")[:3]) for one in found if one.kind == "outlier"}
     assert named == {(*key, str(repeat)) for key, repeat in planted.items()}
     assert OUTLIER * 0.01 < 0.2
+
+
+def test_a_table_with_errors_is_not_fitted(tmp_path: Path) -> None:
+    """Each is raised with its place; whoever insists gets the board, but for what nothing can be computed of."""
+    folder = write_board(tmp_path / "board", in_ticks)
+    with pytest.raises(
+        ScenarioError, match=r"table\.csv:2:\d+: 20 measurements are 999 times what the guesses predict"
+    ):
+        usable_board(folder)
+    assert usable_board(folder, despite_errors=True).setup.board == "board 7"
+    unplanned = write_board(tmp_path / "unplanned", renamed)
+    with pytest.raises(ScenarioError, match=r"experiment lumma\.w1 was not planned"):
+        usable_board(unplanned, despite_errors=True)
+
+
+def test_a_table_with_warnings_alone_is_fitted(tmp_path: Path) -> None:
+    """They are for whoever knows the board to judge."""
+    assert usable_board(write_board(tmp_path / "board", warming)).table.observations
 
 
 WRONG = {

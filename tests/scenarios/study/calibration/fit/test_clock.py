@@ -4,7 +4,8 @@ import attrs
 
 from tessbed.scenarios.study.calibration.board_data import Setup, Table
 from tessbed.scenarios.study.calibration.experiment import Experiment
-from tessbed.scenarios.study.calibration.fit.execution import FitInput, fit_table
+from tessbed.scenarios.study.calibration.fit.execution import fit_table
+from tessbed.scenarios.study.calibration.fit.fit_input import FitInput
 from tests.scenarios.study.calibration.conftest import known_ranges, local_runner
 from tests.scenarios.study.calibration.twin import hidden_values, measure
 

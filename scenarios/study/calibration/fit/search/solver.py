@@ -1,6 +1,7 @@
 """Solver: least squares from one start, with some coordinates held; scipy's trust region inside the ranges."""
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import attrs
@@ -98,8 +99,6 @@ def solve(
 def scipy_module(name: str) -> Any:
     """A module of scipy. Raises ScenarioError where the extra is not installed."""
     try:
-        from importlib import import_module
-
         return import_module(f"scipy.{name}")
     except ImportError:
         text = "needs scipy: pip install 'tessbed[calibrate]'"

@@ -12,9 +12,9 @@ from itertools import combinations, product
 import attrs
 import numpy as np
 
+from tessbed.scenarios.study.calibration.fit.likelihood.profile import ParameterProfile, Side
 from tessbed.scenarios.study.calibration.fit.problem import FitProblem
-from tessbed.scenarios.study.calibration.fit.profile import ParameterProfile, Side
-from tessbed.scenarios.study.calibration.fit.solver import Solution
+from tessbed.scenarios.study.calibration.fit.search.solver import Solution
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats
 from tessbed.scenarios.study.calibration.prediction.row_model import PART_TICKS
 

@@ -8,7 +8,7 @@ import pytest
 from tessbed.scenarios.study.calibration.board_data import Setup
 from tessbed.scenarios.study.calibration.experiment import Experiment
 from tessbed.scenarios.study.calibration.fit.problem import FitProblem
-from tessbed.scenarios.study.calibration.fit.solver import solve
+from tessbed.scenarios.study.calibration.fit.search.solver import solve
 from tessbed.scenarios.study.calibration.parameter_space import PARAMETERS, parameter_value
 from tessbed.scenarios.study.calibration.prediction.launch_model import LaunchModel
 from tessbed.scenarios.study.calibration.prediction.row_model import CLOCK_MHZ, row_model

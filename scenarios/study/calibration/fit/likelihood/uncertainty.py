@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from tessbed.scenarios.study.calibration.fit.problem import FitProblem
-from tessbed.scenarios.study.calibration.fit.solver import scipy_module
+from tessbed.scenarios.study.calibration.fit.search.solver import scipy_module
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats
 
 CONFIDENCE = 0.9

@@ -3,6 +3,9 @@
 A profile fits hundreds of times near one point. New derivatives cost as much as sixty residuals, so those of the
 solution are taken along and corrected by each step that was made (Broyden's rank-one update). Steps stay inside the
 ranges: a coordinate that would leave its own is put on its end, and the others are solved for again.
+
+Along directions that the data hardly know the linear problem wants long steps, on which nothing is linear. A step that
+makes S larger is therefore not shortened as a whole, but damped (Levenberg): a known direction keeps its step.
 """
 
 from collections.abc import Sequence
@@ -16,7 +19,8 @@ from tessbed.scenarios.study.calibration.prediction.launch_model import Floats, 
 MOST_STEPS = 8
 LONGEST = 0.7
 """The longest step of a coordinate: derivatives hold near their point."""
-HALVINGS = 4
+DAMPINGS = (0.0, 0.03, 0.1, 0.4, 1.6)
+"""By turns: the residual of one on the scale of any parameter. Small ones leave alone what the data know."""
 MOST_RENEWALS = 2
 LED = 10.0
 """A coordinate is led with that changes S by so many tolerances."""
@@ -34,6 +38,7 @@ class Refit:
     timed: int = 0
     timings: Timings | None = None
     residuals: Floats = attrs.field(factory=lambda: np.empty(0))
+    damping: int = 0
 
     def run(self) -> float:
         """Step until S gets smaller by less than the tolerance; S where that is."""
@@ -79,30 +84,29 @@ class Refit:
         return float(self.residuals @ self.residuals)
 
     def _step(self) -> bool:
-        """A step that makes S smaller, halved where it does not; whether there is one."""
-        step = self._wanted()
-        for _ in range(HALVINGS):
-            point = np.clip(self.point + step, self.problem.lowest, self.problem.highest)
+        """A step that makes S smaller, damped more where it does not; whether there is one."""
+        for damping in range(self.damping, len(DAMPINGS)):
+            point = np.clip(self.point + self._wanted(DAMPINGS[damping]), self.problem.lowest, self.problem.highest)
             moved = point - self.point
             length = float(moved @ moved)
             if length < 1e-18:
                 return False
             residuals = self._at(point)
-            gap = residuals - self.residuals - self.derivatives @ moved
-            self.derivatives = self.derivatives + np.outer(gap, moved) / length
             if float(residuals @ residuals) < self.squares:
-                self.point, self.residuals = point, residuals
+                gap = residuals - self.residuals - self.derivatives @ moved
+                self.derivatives = self.derivatives + np.outer(gap, moved) / length
+                self.point, self.residuals, self.damping = point, residuals, max(0, damping - 1)
                 return True
-            step = step / 2
         return False
 
-    def _wanted(self) -> Floats:
+    def _wanted(self, damping: float = 0.0) -> Floats:
         """The step to the least squares of the linear problem inside the ranges."""
         size = len(self.point)
         low = np.maximum(self.problem.lowest - self.point, -LONGEST)
         high = np.minimum(self.problem.highest - self.point, LONGEST)
-        matrix = np.concatenate((self.derivatives, PULL * np.eye(size)))
-        wanted = -np.concatenate((self.residuals, PULL * (self.point - self.problem.guess)))
+        matrix = np.concatenate((self.derivatives, PULL * np.eye(size), damping * np.eye(size)))
+        pull = PULL * (self.point - self.problem.guess)
+        wanted = -np.concatenate((self.residuals, pull, np.zeros(size)))
         step, free = np.zeros(size), np.ones(size, bool)
         free[list(self.held)] = False
         for _ in range(size):

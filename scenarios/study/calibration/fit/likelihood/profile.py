@@ -6,6 +6,11 @@ the end. Where S has not risen so far at the end of the parameter's range, that 
 
 Other parameters may make up for the one that moves. What moved with it, and whether one of them stopped at the end of
 its own range, is kept: an interval that ends because another range does is no knowledge of the data.
+
+S is rough, and the solution is the best of many fits. So is a point of a profile: where it would be outside by not so
+much, it is tried again from hops around it. Else an interval would end where a single fit got stuck.
+
+A walk may begin at a point that is known to be inside the threshold, farther away than a walk from the solution came.
 """
 
 from collections.abc import Iterator
@@ -15,8 +20,8 @@ import attrs
 import numpy as np
 
 from tessbed.scenarios.study.calibration.fit.problem import FitProblem
-from tessbed.scenarios.study.calibration.fit.refit import Refit
-from tessbed.scenarios.study.calibration.fit.solver import Solution, solve
+from tessbed.scenarios.study.calibration.fit.search.refit import Refit
+from tessbed.scenarios.study.calibration.fit.search.solver import Solution, solve
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats
 
 MOST_POINTS = 8
@@ -26,6 +31,10 @@ TOLERANCE = 0.01
 """By how much less than this, relative to the threshold, another step makes S smaller when a fit ends."""
 AT_END = 1e-6
 SOLVER_STEPS = 12
+TRIES, MARGIN = 4, 1.7
+"""So many hops from a point whose rise is outside by this factor at most."""
+ONWARD = 1.15
+"""The first step from a point ahead, relative to the way to it."""
 
 
 @attrs.frozen(eq=False)
@@ -51,6 +60,14 @@ class ParameterProfile:
     timed: int
 
 
+@attrs.frozen(eq=False)
+class Advance:
+    """Sides that are known, and for each a point inside the threshold ahead of its end, or None: it stays as it is."""
+
+    sides: tuple[Side, Side]
+    points: tuple[Floats | None, Floats | None]
+
+
 @attrs.define(eq=False)
 class _Walk:
     """One side under way: the least points outside and the farthest inside, as (distance, root of the rise)."""
@@ -61,6 +78,7 @@ class _Walk:
     direction: int
     target: float
     derivatives: Floats
+    spread: Floats
     confounded: bool
     inside: tuple[float, float] = (0.0, 0.0)
     outside: tuple[float, float] | None = None
@@ -69,10 +87,10 @@ class _Walk:
     better: Solution | None = None
     timed: int = 0
 
-    def go(self, first: float, farthest: float) -> Side:
-        """Walk until the end is bracketed closely, or the end of the range is inside."""
-        self.point = self.best.point
-        step = min(first, farthest)
+    def go(self, first: float, farthest: float, ahead: Floats | None = None) -> Side:
+        """Walk until the end is bracketed closely, or the end of the range is inside; from `ahead`, if it is given."""
+        self.point = self.best.point if ahead is None else ahead
+        step = min(first, farthest) if ahead is None else min(self._begin(ahead), farthest)
         for _ in range(MOST_POINTS):
             rise = self._rise(step)
             if rise <= self.target:
@@ -85,6 +103,14 @@ class _Walk:
                 break
             step = min(self._next(step, rise), farthest)
         return self._side(self._crossing(farthest))
+
+    def _begin(self, ahead: Floats) -> float:
+        """Take a point ahead as inside; the first step from it."""
+        values = self.problem.values(ahead)
+        rise = sqrt(max(0.0, self.problem.squares(values) - self.best.squares))
+        way = self.direction * float(ahead[self.number] - self.best.point[self.number])
+        self.inside = (way, min(rise, self.target))
+        return way * ONWARD
 
     def _rise(self, step: float) -> float:
         """The root of how much S rises with the parameter `step` away."""
@@ -102,10 +128,25 @@ class _Walk:
             solution = min(solution, solved, key=lambda one: one.squares)
             self.timed += solved.timed
         self.timed += found.timed
-        return self._keep(solution)
+        return self._keep(self._tried_again(solution))
 
-    def _is_out(self, squares: float) -> bool:
-        return sqrt(max(0.0, squares - self.best.squares)) > self.target * (1 - NEAR)
+    def _tried_again(self, found: Solution) -> Solution:
+        """The best of fits from hops around a point that is a little outside, until one is inside."""
+        random = np.random.default_rng((self.number, self.direction + 1, self.timed))
+        for _ in range(TRIES):
+            if not self._is_out(found.squares) or self._is_out(found.squares, MARGIN):
+                break
+            point = found.point + self.spread @ random.standard_normal(len(found.point))
+            point[self.number] = found.point[self.number]
+            point = np.clip(point, self.problem.lowest, self.problem.highest)
+            refit = Refit(self.problem, point, [self.number], self.derivatives, TOLERANCE * self.target**2)
+            refit.run()
+            self.timed += refit.timed
+            found = min(found, Solution(refit.point, refit.squares, 0), key=lambda one: one.squares)
+        return found
+
+    def _is_out(self, squares: float, margin: float = 1 - NEAR) -> bool:
+        return sqrt(max(0.0, squares - self.best.squares)) > self.target * margin
 
     def _keep(self, found: Solution) -> float:
         rise = sqrt(max(0.0, found.squares - self.best.squares))
@@ -156,13 +197,16 @@ def profile(
     number: int,
     first: float,
     threshold: float,
+    spread: Floats,
     *,
     confounded: bool = False,
+    advance: Advance | None = None,
 ) -> ParameterProfile:
     """The profile of a parameter around the best solution, where the derivatives of the residuals are known.
 
     `first` is a guess of the interval's half width on the parameter's scale. Of one that is `confounded` with others,
-    ways are long and curved, and the solver goes them where a refit does not.
+    ways are long and curved, and the solver goes them where a refit does not. `spread` makes hops of standard normal
+    draws. An `advance` goes on with known sides.
     """
     sides, better, timed = [], None, 0
     own = float(best.point[number])
@@ -170,9 +214,14 @@ def profile(
         open_ = Side(None, tuple(best.point.tolist()), ())
         return ParameterProfile(number, (open_, open_), None, 0)
     room = own - float(problem.lowest[number]), float(problem.highest[number]) - own
-    for direction, farthest in zip((-1, 1), room, strict=True):
-        walk = _Walk(problem, best, number, direction, sqrt(threshold), derivatives, confounded)
-        sides.append(walk.go(first, farthest) if farthest > AT_END else Side(None, tuple(best.point.tolist()), ()))
+    for side, direction in enumerate((-1, 1)):
+        ahead = advance.points[side] if advance else None
+        if advance and ahead is None:
+            sides.append(advance.sides[side])
+            continue
+        walk = _Walk(problem, best, number, direction, sqrt(threshold), derivatives, spread, confounded)
+        open_ = Side(None, tuple(best.point.tolist()), ())
+        sides.append(walk.go(first, room[side], ahead) if room[side] > AT_END else open_)
         timed += walk.timed
         if walk.better is not None and (better is None or walk.better.squares < better.squares):
             better = walk.better

@@ -1,12 +1,16 @@
-"""Polish: whole values of the parameters near a solution, each improved by steps until none makes S smaller."""
+"""Polish: whole values of the parameters near a solution, each improved by steps until none makes S smaller.
 
-from collections.abc import Iterator
+They stay inside their limits, which are those of their intervals: a value that the data exclude is no result, however
+well it goes with the other whole values.
+"""
+
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import attrs
 
+from tessbed.scenarios.study.calibration.fit.likelihood.uncertainty import Neighbourhood
 from tessbed.scenarios.study.calibration.fit.problem import FitProblem
-from tessbed.scenarios.study.calibration.fit.uncertainty import Neighbourhood
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats, Timings
 
 MOST_SWEEPS = 12
@@ -20,15 +24,15 @@ class _Rounding:
 
     problem: FitProblem
     values: dict[str, float]
+    limits: Mapping[str, tuple[int, int]]
     timings: Timings
     squares: float
     timed: int = 0
 
     def improves(self, steps: dict[str, int]) -> bool:
-        """Take the steps if they make S smaller and stay inside the ranges."""
+        """Take the steps if they make S smaller and stay inside the limits."""
         moved = {path: self.values[path] + step for path, step in steps.items()}
-        inside = {p.path: p.low <= moved[p.path] <= p.high for p in self.problem.parameters if p.path in moved}
-        if not all(inside.values()):
+        if not all(self.limits[path][0] <= value <= self.limits[path][1] for path, value in moved.items()):
             return False
         values = {**self.values, **moved}
         timings = self.problem.timings(values, self.timings)
@@ -41,14 +45,20 @@ class _Rounding:
         return True
 
 
-def polish(problem: FitProblem, point: Floats, nearby: Neighbourhood, deviation: float) -> dict[str, int]:
-    """Whole values of all parameters of the problem; `deviation` is that of one repetition."""
+def polish(
+    problem: FitProblem,
+    point: Floats,
+    nearby: Neighbourhood,
+    deviation: float,
+    limits: Mapping[str, tuple[int, int]],
+) -> dict[str, int]:
+    """Whole values of all parameters of the problem inside their limits; `deviation` is that of one repetition."""
     values = {**problem.values(point)}
-    for parameter in problem.parameters:
-        values[parameter.path] = float(min(parameter.high, max(parameter.low, round(values[parameter.path]))))
+    for path, (low, high) in limits.items():
+        values[path] = float(min(high, max(low, round(values[path]))))
     timings = problem.timings(values)
     residuals = problem.residuals(values, timings)
-    rounding = _Rounding(problem, values, timings, float(residuals @ residuals))
+    rounding = _Rounding(problem, values, limits, timings, float(residuals @ residuals))
     moves = [*_single(problem, point, nearby, deviation), *_pairs(problem, nearby)]
     for _ in range(MOST_SWEEPS):
         if not sum(rounding.improves(move) for move in moves):

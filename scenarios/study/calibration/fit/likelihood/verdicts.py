@@ -6,10 +6,10 @@ from math import ceil, floor
 import attrs
 
 from tessbed.scenarios.study.calibration.estimate import Combination, Estimate
-from tessbed.scenarios.study.calibration.fit.confounding import SIGNIFICANT, Confounding
+from tessbed.scenarios.study.calibration.fit.likelihood.confounding import SIGNIFICANT, Confounding
+from tessbed.scenarios.study.calibration.fit.likelihood.profile import ParameterProfile
 from tessbed.scenarios.study.calibration.fit.problem import FitProblem
-from tessbed.scenarios.study.calibration.fit.profile import ParameterProfile
-from tessbed.scenarios.study.calibration.fit.solver import Solution
+from tessbed.scenarios.study.calibration.fit.search.solver import Solution
 from tessbed.scenarios.study.calibration.parameter_space import FreeParameter
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats
 
@@ -56,6 +56,13 @@ def interval_of(parameter: FreeParameter, one: ParameterProfile) -> Interval:
     ends = [None if side.end is None else parameter.value(side.end) for side in one.sides]
     low, high = reversed(ends) if parameter.scale == "share" else ends
     return low, high
+
+
+def whole_range(parameter: FreeParameter, interval: Interval) -> tuple[int, int]:
+    """The whole values that an interval holds, its ends rounded outwards, inside the parameter's range."""
+    low, high = interval
+    least = parameter.low if low is None else max(parameter.low, floor(low))
+    return least, parameter.high if high is None else min(parameter.high, ceil(high))
 
 
 def is_within(value: float, interval: Interval) -> bool:

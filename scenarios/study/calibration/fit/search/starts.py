@@ -1,0 +1,51 @@
+"""Starts and hops: where a search begins, and how it leaves the shallow minima of a rough sum of squares.
+
+Shares stay at their guesses in the starts, since what they share makes up for them, in a long narrow valley. A hop
+moves the parameters a little, as far as the data let them, and fits again. Prices have kinks, so that S has many
+shallow minima. A hop may find a lower one, and all of them together say how rough S is.
+"""
+
+import numpy as np
+
+from tessbed.scenarios.study.calibration.fit.fit_input import FitInput
+from tessbed.scenarios.study.calibration.fit.local_fit import LocalFit
+from tessbed.scenarios.study.calibration.fit.problem import FitProblem
+from tessbed.scenarios.study.calibration.fit.search.solver import Solution
+from tessbed.scenarios.study.calibration.fit.task_runner import TaskRunner
+from tessbed.scenarios.study.calibration.fit.tasks import RefitTask, SolveTask, solution_of
+
+SLIGHT = 0.05
+"""Of the variance: a step that gains less ends a refit."""
+HOPS, HOP_LAPS = 8, 4
+
+
+def best_start(given: FitInput, problem: FitProblem, runner: TaskRunner) -> Solution:
+    """The best of the guesses' and the drawn starts."""
+    draws = np.random.default_rng(given.seed).random((given.starts, len(problem.parameters)))
+    shares = tuple(n for n, parameter in enumerate(problem.parameters) if parameter.scale == "share")
+    points = [problem.guess, *(problem.lowest + (problem.highest - problem.lowest) * row for row in draws[1:])]
+    for point in points:
+        point[list(shares)] = problem.guess[list(shares)]
+    tasks = [SolveTask(f"start {number}", problem, point, shares) for number, point in enumerate(points, 1)]
+    best = min(map(solution_of, runner.run(tasks).values()), key=lambda solution: solution.squares)
+    return solution_of(runner.run([SolveTask("released", problem, best.point)])["released"]) if shares else best
+
+
+def hopped(given: FitInput, found: LocalFit, runner: TaskRunner) -> LocalFit:
+    """The lowest minimum that hops find, and how rough S is around it."""
+    random = np.random.default_rng((given.seed, 1))
+    squares: list[float] = []
+    for lap in range(1, HOP_LAPS + 1):
+        points = [found.hop(random.standard_normal(len(found.best.point))) for _ in range(HOPS)]
+        slight = SLIGHT * found.scatter.variance
+        tasks = [
+            RefitTask(f"hop {lap}.{number}", found.problem, Solution(point, 0.0, 0), found.nearby.derivatives, slight)
+            for number, point in enumerate(points, 1)
+        ]
+        ended = [solution_of(result) for result in runner.run(tasks).values()]
+        squares += [solution.squares for solution in ended]
+        best = min(ended, key=lambda solution: solution.squares)
+        if best.squares < found.best.squares:
+            found = LocalFit.of(found.problem, best)
+    excess = np.array(squares) - found.best.squares
+    return found.roughened(float(np.median(excess)))

@@ -1,0 +1,69 @@
+"""Analytic problems: residuals that are known as formulas, with the interface of a FitProblem, and no device."""
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+NO_TIMINGS = SimpleNamespace(timed=1)
+
+
+@attrs.frozen(eq=False)
+class AnalyticProblem:
+    """Residuals and their derivatives as functions of a point; the guess is the middle of the ranges."""
+
+    formula: Callable[[Floats], Floats]
+    derivatives: Callable[[Floats], Floats]
+    lowest: Floats
+    highest: Floats
+
+    @property
+    def guess(self) -> Floats:
+        """The middle of the ranges."""
+        return (self.lowest + self.highest) / 2
+
+    def values(self, point: Floats) -> Floats:
+        """The point itself."""
+        return point
+
+    def timings(self, values: Floats, like: Any = None) -> Any:
+        """Nothing is timed; each is counted as one."""
+        return NO_TIMINGS
+
+    def residuals(self, values: Floats, timings: Any) -> Floats:
+        """By the formula."""
+        return self.formula(values)
+
+    def squares(self, values: Floats) -> float:
+        """Their sum of squares."""
+        found = self.formula(values)
+        return float(found @ found)
+
+    def jacobian(self, point: Floats, timings: Any, columns: Sequence[int]) -> tuple[Floats, int]:
+        """By the formula."""
+        return self.derivatives(point)[:, list(columns)], 1
+
+
+def linear(matrix: Sequence[Sequence[float]], wanted: Sequence[float], room: float = 10.0) -> Any:
+    """Residuals that are a matrix times the point less what is wanted."""
+    rows, goal = np.array(matrix), np.array(wanted)
+    ends = np.full(rows.shape[1], room)
+    return AnalyticProblem(lambda x: rows @ x - goal, lambda x: rows, -ends, ends)
+
+
+def precise_sum(weight: float = 300.0) -> Any:
+    """Of two ticks on the logarithmic scale a precise sum, and next to nothing of the second by itself."""
+
+    def formula(x: Floats) -> Floats:
+        return np.array([weight * np.log((np.exp(x[0]) + np.exp(x[1])) / 2), 0.01 * (x[1] - 10)])
+
+    def derivatives(x: Floats) -> Floats:
+        parts = np.exp(x) / np.exp(x).sum()
+        return np.array([weight * parts, [0.0, 0.01]])
+
+    ends = np.array([3.0, 3.0])
+    return AnalyticProblem(formula, derivatives, -ends, ends)

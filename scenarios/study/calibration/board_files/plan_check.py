@@ -91,7 +91,7 @@ def _held_out(board: Board) -> Iterator[TableFinding]:
             "warning", "held_out", board.table_place, f"{text} of some; nothing else judges a fit", len(shapes)
         )
     if not board.table.part(FIT).observations:
-        yield TableFinding("error", "held_out", board.table_place, "every line is held out: nothing is left to fit")
+        yield TableFinding("error", "held_out", board.groups[0].place, "every line is held out: nothing is left to fit")
 
 
 def _clock(board: Board) -> Iterator[TableFinding]:

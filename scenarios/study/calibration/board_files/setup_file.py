@@ -26,7 +26,9 @@ from tessbed.scenarios.format.texts import read_text
 from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.format.toml_writer import value_text
 from tessbed.scenarios.study.calibration.board_data import CLOCK_SOURCES, Setup
-from tessbed.scenarios.study.calibration.parameter_space import DISCRETE, PARAMETERS
+from tessbed.scenarios.study.calibration.parameter_space import DISCRETE, PARAMETERS, nested
+from tessbed.sim.errors import SpecError
+from tessbed.sim.spec.device_spec import DeviceSpec, override
 
 TABLE = Kind("a table", lambda value: isinstance(value, dict), {"type": "object"})
 POSITIVE = Kind(
@@ -81,15 +83,30 @@ def _range(reader: Reader, name: str, value: Any) -> tuple[int, int]:
         text = f"got {describe_value(value)}, wanted the lowest and the highest value, such as [50, 100]"
         reader.report_error(("ranges", name), text)
         return 0, 0
+    for end in value:
+        if reason := _impossible(name, end):
+            reader.report_error(("ranges", name), f"got {describe_value(value)}: {reason}")
+            return 0, 0
     return value[0], value[1]
+
+
+def _impossible(name: str, value: int) -> str:
+    """Why no device has that value; empty where one may."""
+    try:
+        override(DeviceSpec(), nested({name: value}))
+    except SpecError as error:
+        return str(error)
+    return ""
 
 
 def _choice(reader: Reader, name: str, value: Any) -> tuple[Any, ...]:
     if not _is_known(reader, ("choices", name), tuple(DISCRETE)):
         return ()
     allowed = DISCRETE[name]
-    if not isinstance(value, list) or not value or any(one not in allowed for one in value):
-        wanted = f"a list of {', '.join(value_text(one) for one in allowed)}"
+    known = [(type(one), one) for one in allowed]  # 0 is no False
+    given = [(type(one), one) for one in value] if isinstance(value, list) else []
+    if not given or any(one not in known or given.count(one) > 1 for one in given):
+        wanted = f"a list of {', '.join(value_text(one) for one in allowed)}, each once at most"
         reader.report_error(("choices", name), f"got {describe_value(value)}, wanted {wanted}")
         return ()
     return tuple(value)
@@ -99,6 +116,8 @@ def _is_known(reader: Reader, path: tuple[str, str], names: tuple[str, ...]) -> 
     if path[1] in names:
         return True
     where = f"{path[0]}.{path[1]}: unknown parameter, wanted one that is fitted"
+    if any(name.startswith(f"{path[1]}.") for name in names):
+        where += ", its whole path in quotes"
     place = reader.source.key_place(path)
     reader.mark_invalid(path)
     reader.problems.append(Problem(place, where + (nearest(path[1], names) or f": {', '.join(names)}"), "unknown_key"))

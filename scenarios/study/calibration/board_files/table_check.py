@@ -111,7 +111,8 @@ def _guesses(folder: Path, setup: Setup | None, problems: list[Problem]) -> Devi
     if setup is None:
         return DeviceSpec()
     try:
-        return read_preset(setup.preset, PresetSource(folder, Location(str(folder / SETUP_FILE)), "preset")).device
+        place = setup.places.get("preset", Location(str(folder / SETUP_FILE)))
+        return read_preset(setup.preset, PresetSource(folder, place, "preset")).device
     except ScenarioError as error:
         problems += error.problems
         return DeviceSpec()

@@ -118,4 +118,6 @@ def _meant(board: Board, group: Group, unit: str) -> str | None:
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:,.3g} times" if ratio >= 1 else f"1/{1 / ratio:,.3g} of"
+    factor = max(ratio, 1 / ratio)
+    shown = f"{factor:,.0f}" if factor >= 100 else f"{factor:.3g}"
+    return f"{shown} times" if ratio >= 1 else f"1/{shown} of"

@@ -46,6 +46,15 @@ MISTAKES = {
         "did you mean dma.setup_ticks?"]),
     "a range": (TEXT.replace("[50, 100]", "[100, 50]"), ["7:21: ranges.dma.setup_ticks: got ", "the lowest"]),
     "a choice": (TEXT.replace('"fifo", ', '"lifo", '), ["9:21: choices.dma.arbitration: got ", '"round_robin"']),
+    "a value that no device has": (TEXT.replace('"dma.setup_ticks" = [50', '"memory.background_percent" = [50'),
+        ["7:31: ranges.memory.background_percent: got a list of 2: [50, 100]: ", "background_percent"]),
+    "a rate of 0": (TEXT.replace('"dma.setup_ticks" = [50', '"dma.bytes_per_tick" = [0'), ["7:24: ranges.dma.bytes"]),
+    "ticks below 0": (TEXT.replace("[50, 100]", "[-5, 100]"), ["7:21: ranges.dma.setup_ticks: got a list of 2: [-5"]),
+    "a path without quotes": (TEXT.replace('"dma.setup_ticks"', "dma.setup_ticks"), ["its whole path in quotes"]),
+    "a choice twice": (TEXT.replace('"fifo", ', '"round_robin", '), ["9:21: choices.dma.arbitration: ", "each once"]),
+    "a choice of another type": (TEXT.replace('"dma.arbitration" = ["fifo", "round_robin"]',
+        '"memory.split_port" = [0, 1]'), ["9:23: choices.memory.split_port: got ", "false, true"]),
+    "a choice of lists": (TEXT.replace('"fifo", ', "[], "), ["9:21: choices.dma.arbitration: got "]),
     "ranges as text": (TEXT.split("[ranges]")[0] + 'ranges = "x"\n', ['6:10: ranges: got the text "x", wanted']),
 }  # fmt: skip
 

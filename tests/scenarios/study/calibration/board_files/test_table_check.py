@@ -116,6 +116,10 @@ FOUND: dict[str, tuple[Spoil, str, list[tuple[str, str]], list[str]]] = {
         ["20 measurements are 999 times what the guesses predict, in the median", "would fit in ticks, ns"]),
     "ticks for microseconds, in one": (changed("chroma.w4")(value=lambda v: v * 1000), SETUP, [("error", "unit")] * 1
         + [("error", "order")], ["chroma.w4 device: got 5", "is it in ticks, ns?", "are the columns mixed up?"]),
+    "too small a unit, in one": (changed("chroma.w4", "job")(value=lambda v: v / 1000), SETUP,
+        [("error", "order"), ("error", "unit")], ["chroma.w4 job: got 0.", "is it in ms?"]),
+    "every line held out": (lambda row: attrs.evolve(row, split="validate"), SETUP, [("error", "held_out")],
+        ["table.csv:2:", "every line is held out: nothing is left to fit"]),
     "milliseconds": (changed("chroma.w4", "job")(unit=lambda unit: "ms"), SETUP, [("error", "unit")], ["is it in us?"]),
     "slow": (slower, SETUP, [], []),
     "a clock wrong by ten": (lambda row: row, SETUP.replace("= 1000", "= 10000"), [("error", "clock")],

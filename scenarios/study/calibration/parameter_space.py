@@ -85,7 +85,7 @@ def in_ranges(ranges: Mapping[str, tuple[int, int]]) -> tuple[FreeParameter, ...
     return tuple(attrs.evolve(one, low=ends[one.path][0], high=ends[one.path][1]) for one in PARAMETERS)
 
 
-def parameter_values(device: DeviceSpec) -> dict[str, float]:
+def values_by_path(device: DeviceSpec) -> dict[str, float]:
     """The values of all PARAMETERS of a device, by their paths."""
     return {parameter.path: float(parameter_value(device, parameter.path)) for parameter in PARAMETERS}
 

@@ -26,7 +26,7 @@ from tessbed.scenarios.study.calibration.estimate import Calibration
 from tessbed.scenarios.study.calibration.experiment import Experiment
 from tessbed.scenarios.study.calibration.fit.assembly import check_alike
 from tessbed.scenarios.study.calibration.fit.search.solver import scipy_module
-from tessbed.scenarios.study.calibration.parameter_space import parameter_values
+from tessbed.scenarios.study.calibration.parameter_space import values_by_path
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats, LaunchModel
 from tessbed.scenarios.study.calibration.prediction.row_model import CLOCK_MHZ, RowModel, row_model
 from tessbed.sim.spec.device_spec import DeviceSpec, override
@@ -135,7 +135,7 @@ def _check_held_out(fitted: Table, held: Table, experiments: Mapping[str, Experi
 
 
 def _predicted(model: RowModel, device: DeviceSpec, clock_mhz: float) -> Floats:
-    values = parameter_values(device) | {CLOCK_MHZ: float(clock_mhz)}
+    values = values_by_path(device) | {CLOCK_MHZ: float(clock_mhz)}
     return model.logs(values, model.timings(values, device))
 
 

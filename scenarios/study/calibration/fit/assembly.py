@@ -9,7 +9,7 @@ from tessbed.scenarios.study.calibration.board_data import Setup, Table
 from tessbed.scenarios.study.calibration.experiment import Experiment
 from tessbed.scenarios.study.calibration.fit.problem import FitProblem
 from tessbed.scenarios.study.calibration.observables import TICKS
-from tessbed.scenarios.study.calibration.parameter_space import CLOCK, FreeParameter, in_ranges, parameter_values
+from tessbed.scenarios.study.calibration.parameter_space import CLOCK, FreeParameter, in_ranges, values_by_path
 from tessbed.scenarios.study.calibration.prediction.launch_model import LaunchModel
 from tessbed.scenarios.study.calibration.prediction.row_model import CLOCK_MHZ, row_model
 
@@ -38,7 +38,7 @@ def assemble(setup: Setup, table: Table, experiments: Sequence[Experiment]) -> A
     model = row_model(launches, [experiment.name for experiment in experiments], table, setup)
     ranged = in_ranges(setup.ranges)
     known = [parameter for parameter in ranged if parameter.low == parameter.high]
-    base = parameter_values(device)
+    base = values_by_path(device)
     base |= {parameter.path: float(parameter.low) for parameter in known} | {CLOCK_MHZ: float(setup.clock_mhz)}
     open_ = [parameter for parameter in ranged if parameter not in known]
     free = [parameter for parameter in open_ if parameter.scale != "count"]

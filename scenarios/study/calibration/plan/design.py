@@ -19,7 +19,7 @@ from tessbed.scenarios.study.calibration.board_data import Observation, Setup, T
 from tessbed.scenarios.study.calibration.experiment import Experiment
 from tessbed.scenarios.study.calibration.fit.problem import FitProblem
 from tessbed.scenarios.study.calibration.observables import TICKS
-from tessbed.scenarios.study.calibration.parameter_space import FreeParameter, in_ranges, parameter_values
+from tessbed.scenarios.study.calibration.parameter_space import FreeParameter, in_ranges, values_by_path
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats, LaunchModel
 from tessbed.scenarios.study.calibration.prediction.row_model import CLOCK_MHZ, row_model
 
@@ -141,7 +141,7 @@ def _problem(experiments: Sequence[Experiment], observables: Sequence[str], setu
     model = row_model(LaunchModel.of(experiments), names, Table(tuple(rows)), setup)
     device = experiments[0].device
     free = tuple(parameter for parameter in in_ranges(setup.ranges) if parameter.low < parameter.high)
-    return FitProblem(model, free, parameter_values(device) | {CLOCK_MHZ: float(setup.clock_mhz)})
+    return FitProblem(model, free, values_by_path(device) | {CLOCK_MHZ: float(setup.clock_mhz)})
 
 
 def _width(parameter: FreeParameter) -> float:

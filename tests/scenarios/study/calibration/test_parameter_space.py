@@ -9,7 +9,7 @@ from tessbed.scenarios.study.calibration.parameter_space import (
     FreeParameter,
     in_ranges,
     nested,
-    parameter_values,
+    values_by_path,
 )
 from tessbed.sim.spec.device_spec import DeviceSpec
 
@@ -37,6 +37,6 @@ def test_a_setup_narrows_the_range_it_names() -> None:
 def test_values_by_paths_become_tables() -> None:
     """As an override of a device takes them, and as its parameters have them."""
     assert nested({"a.b": 1, "a.c.d": 2, "e": 3}) == {"a": {"b": 1, "c": {"d": 2}}, "e": 3}
-    values = parameter_values(DeviceSpec())
+    values = values_by_path(DeviceSpec())
     assert values["compute.vector_ticks.split"] == 4
     assert len(values) == len(PARAMETERS)

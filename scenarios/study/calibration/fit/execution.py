@@ -2,7 +2,7 @@
 
 1. Starts: least squares from the guesses and from drawn points. The best is where all else begins (search/starts).
 2. Choices: each combination of discrete choices, then each count of credits, fitted from there (search/choices).
-3. Hops: out of shallow minima; how rough the sum of squares is widens the intervals (search/starts).
+3. Scans and hops: out of shallow minima; how rough the sum of squares is widens the intervals (search/starts).
 4. Profiles of all parameters, for verdicts (likelihood/judgement).
 5. What the data do not determine goes back to its guess. The rest is fitted again, made whole, and profiled where it
    carries a combination (result).
@@ -18,7 +18,7 @@ from tessbed.scenarios.study.calibration.fit.likelihood.judgement import judged
 from tessbed.scenarios.study.calibration.fit.local_fit import LocalFit
 from tessbed.scenarios.study.calibration.fit.result import calibration_of
 from tessbed.scenarios.study.calibration.fit.search.choices import Choices
-from tessbed.scenarios.study.calibration.fit.search.starts import best_start, hopped
+from tessbed.scenarios.study.calibration.fit.search.starts import best_start, hopped, scanned
 from tessbed.scenarios.study.calibration.fit.task_runner import TaskRunner
 
 Say = Callable[[str], None]
@@ -33,5 +33,5 @@ def fit_table(given: FitInput, runner: TaskRunner, say: Say = lambda text: None)
     say(f"{rows.observations:,} rows, {len(problem.parameters)} parameters; the guesses are off by {100 * off:.1f} %")
     tried = Choices(given.setup, assembly, runner)
     found = tried.best(LocalFit.of(problem, best_start(given, problem, runner)))
-    judgement = judged(hopped(given, found, runner), runner)
+    judgement = judged(hopped(given, scanned(found, runner), runner), runner)
     return calibration_of(given, assembly, runner, tried, judgement)

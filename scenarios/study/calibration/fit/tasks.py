@@ -60,6 +60,31 @@ class RefitTask:
 
 
 @attrs.frozen(eq=False)
+class ScanTask:
+    """Least squares with a coordinate moved: first while it is held there, then with it released."""
+
+    name: str
+    problem: FitProblem
+    best: Solution
+    derivatives: Floats
+    number: int
+    place: float
+    tolerance: float
+
+    def run(self) -> dict[str, Any]:
+        """Where that ends."""
+        point = self.best.point.copy()
+        point[self.number] = self.place
+        found = Refit(self.problem, point, (self.number,), self.derivatives, self.tolerance)
+        found.run_led()
+        found.run_anew()
+        found.held = ()
+        found.run()
+        found.run_anew()
+        return solution_result(Solution(found.point, found.squares, found.timed))
+
+
+@attrs.frozen(eq=False)
 class ProfileTask:
     """The profile of a parameter; see `profile`."""
 
@@ -86,7 +111,7 @@ class ProfileTask:
         }
 
 
-Task = SolveTask | RefitTask | ProfileTask
+Task = SolveTask | RefitTask | ScanTask | ProfileTask
 
 
 def run_task(task: Task) -> dict[str, Any]:

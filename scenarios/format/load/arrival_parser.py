@@ -77,10 +77,10 @@ def _trace(reader: Reader, path: KeyPath, written: str, stream: str, folder: Pat
         return None
     try:
         with (folder / written).open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file)
+            rows = csv.reader(file, skipinitialspace=True)
             last = 0
             for row in rows:
-                if rows.line_num == 1 and tuple(row) == COLUMNS:
+                if not row or (rows.line_num == 1 and tuple(row) == COLUMNS):
                     continue
                 if len(row) != 2 or not _is_tick(row[0]):
                     text = f"got {','.join(row)!r}, wanted a tick and a stream, or tick,stream in the first line"

@@ -63,7 +63,8 @@ def _are_ticks(value: Any) -> bool:
 
 
 SERVICE = Kind(
-    f"ticks from 0 to {MOST_TICKS}, {{ poisson = MEAN }}, {{ uniform = [LOW, HIGH] }} or {{ gamma = MEAN, cv = CV }}",
+    f"ticks from 0 to {MOST_TICKS}, {{ poisson = MEAN }}, {{ uniform = [LOW, HIGH] }} with LOW at most HIGH, "
+    "or { gamma = MEAN, cv = CV }",
     _are_ticks,
     {
         "anyOf": [

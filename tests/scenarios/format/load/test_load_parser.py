@@ -146,7 +146,7 @@ MISTAKES = {
         "ticks = 70_000",
         "ticks = { poison = 70_000 }",
         "f:16:9: jobs[1].ticks: got a table with poison, wanted ticks from 0 to 1099511627776, "
-        "{ poisson = MEAN }, { uniform = [LOW, HIGH] } or { gamma = MEAN, cv = CV }",
+        "{ poisson = MEAN }, { uniform = [LOW, HIGH] } with LOW at most HIGH, or { gamma = MEAN, cv = CV }",
     ),
     "a server that no job has": (
         'name = "mla"\ncount',
@@ -415,8 +415,8 @@ def test_queues_read_back() -> None:
 
 
 def test_a_trace_as_a_spreadsheet_writes_it(tmp_path: Path) -> None:
-    """With the mark of its byte order in front and lines that end with a carriage return."""
-    (tmp_path / "a.csv").write_bytes("\ufefftick,stream\r\n5,camera\r\n9,camera\r\n".encode())
+    """With a byte order mark, carriage returns, a space behind a comma and an empty row."""
+    (tmp_path / "a.csv").write_bytes("\ufefftick,stream\r\n5, camera\r\n\r\n9,camera\r\n".encode())
     scenario = compose(parse_toml(SOUND.replace("every = 500_000", 'trace = "a.csv"'), "f"), tmp_path)
     assert scenario.load is not None
     assert scenario.load.streams[0].arrivals.ticks == (5, 9)

@@ -68,7 +68,7 @@ def check_deadlines(load: Load, streams: Sequence[StreamProgram]) -> None:
     problems = []
     for number, (stream, program) in enumerate(zip(load.streams, streams, strict=True)):
         if stream.deadline_ticks is not None and stream.deadline_ticks < program.least_ticks:
-            least = f"wanted at least {program.least_ticks}: so long takes a frame that never waits"
+            least = f"wanted at least {program.least_ticks}: a frame takes that long even if it never waits"
             text = f"got {stream.deadline_ticks}, {least}"
             place = stream.place or Location(f"stream {stream.name}")
             problems.append(Problem(place, f"streams[{number}].deadline_ticks: {text}"))

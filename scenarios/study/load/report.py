@@ -326,4 +326,7 @@ def verdict(streams: list[dict[str, Any]]) -> str:
     if saturated:
         return f"saturated: {', '.join(saturated)}; more frames come than can be done"
     offered = sum(stream["offered"] for stream in streams)
-    return f"stable: {offered - missed:,} of {offered:,} frames in time"
+    judged = (
+        "in time" if any(stream["deadline_ticks"] is not None for stream in streams) else "done; no deadline is set"
+    )
+    return f"stable: {offered - missed:,} of {offered:,} frames {judged}"

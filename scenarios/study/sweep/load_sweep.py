@@ -28,6 +28,9 @@ LOAD_COLUMNS = (
     *("frames_per_second", "ticks_per_frame", "busiest", "utilisation"),
 )
 
+SHOWN = ("mean", "p99", "max")
+REFUSED = ("-", "-", "-", "-", "", "refused")
+
 LoadRow = dict[str, Any]
 
 
@@ -94,21 +97,21 @@ def _worst(ticks: Sequence[float | None]) -> float | None:
 def load_sweep_lines(space: Space, rows: Sequence[LoadRow], basis: Mapping[str, Any]) -> Iterator[str]:
     """The rows for a person. `basis` is what the document says of its ticks."""
     keys = [axis.key for axis in space.axes]
-    shown = ("mean_ticks", "p99_ticks", "max_ticks")
-    cells = [
-        (
-            *(str(row[key]) for key in keys),
-            *("too few" if row[name] is None else f"{row[name]:,.0f}" for name in shown),
-            f"{row['missed']:,}",
-            f"{row['busiest']} {100 * row['utilisation']:.1f} %",
-            "stable" if row["stable"] else "saturated",
-        )
-        for row in rows
-        if not row["error"]
-    ]
-    header = (*keys, "mean", "p99", "max", "missed", "busiest", "")
+    cells = [(*(str(row[key]) for key in keys), *(REFUSED if row["error"] else _shown(row))) for row in rows]
+    header = (*keys, *SHOWN, "missed", "busiest", "")
     yield from aligned(header, cells, numbers=range(len(keys) + 4))
     yield from basis_lines({KEY: basis})
     for row in rows:
         if row["error"]:
-            yield f"{', '.join(f'{key} = {row[key]}' for key in keys)}: {row['error']}"
+            place = ", ".join(f"{key} = {row[key]}" for key in keys)
+            yield from (f"{place}: {problem}" for problem in row["error"].splitlines())
+
+
+def _shown(row: LoadRow) -> tuple[str, ...]:
+    """The cells of a point that has a result."""
+    return (
+        *("too few" if row[f"{name}_ticks"] is None else f"{row[f'{name}_ticks']:,.0f}" for name in SHOWN),
+        f"{row['missed']:,}",
+        f"{row['busiest']} {100 * row['utilisation']:.1f} %",
+        "stable" if row["stable"] else "saturated",
+    )

@@ -243,7 +243,8 @@ MISTAKES = {
     "a deadline below the service time": (
         "deadline_ticks = 400_000",
         "deadline_ticks = 4_000",
-        "f:34:18: streams[0].deadline_ticks: got 4000, wanted at least 226257: so long takes a frame that never waits",
+        "f:34:18: streams[0].deadline_ticks: got 4000, wanted at least 226257: a frame takes that long even if "
+        "it never waits",
     ),
     "a rule for a full queue without a queue": (
         "queue = 2\n",

@@ -35,7 +35,7 @@ ERRORS = [  # what to replace in SMALL, by what, and the one line that it gives
         'name = "small"',
         'nmae = "small"',
         "f:1:1: nmae: unknown key, wanted name, about, seed, device, firmware, jobs, "
-        "host, servers, devices, streams, faults or load; did you mean name?",
+        "host, servers, devices, queues, streams, faults or load; did you mean name?",
     ),
     (
         'name = "small"',

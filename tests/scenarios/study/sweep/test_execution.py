@@ -344,7 +344,7 @@ def test_quick_points_go_together() -> None:
     batch = point.Batch(None, "exact", tuple((str(n), None) for n in range(5000)))
     keys = [key for results in BatchRunner(LocalExecutor, 2, work=quick).run([batch]) for key, _ in results]
     assert sorted(keys, key=int) == [key for key, _ in batch.points]
-    assert (sizes[0], max(sizes), sizes[-1]) == (1, 64, 1)
+    assert (sizes[0], max(sizes), sizes[-1]) == (1, 256, 1)
     assert len(sizes) < 5000 / 64 + 64
 
 

@@ -139,7 +139,7 @@ def _picture(
         if not row["error"] and row[column] is not None:
             line = best.setdefault(str(row[others[0]]) if others else name, {})
             line[row[first]] = min(row[column], line.get(row[first], row[column]))
-    what = name if column == "device_ticks" else f"{name}, {column.removesuffix('_ticks')} latency"
-    title = f"{what}, the best over {', '.join(others[1:])}" if others[1:] else what
-    legend = others[0] if others else ""
-    return plot_sweep(title, first, [plain(value) for value in spanned.axes[0].values], legend, best, device)
+    measure = "device ticks" if column == "device_ticks" else f"{column.removesuffix('_ticks')} latency, ticks"
+    title = f"{name}, the best over {', '.join(others[1:])}" if others[1:] else name
+    legend, values = others[0] if others else "", [plain(value) for value in spanned.axes[0].values]
+    return plot_sweep(title, first, values, legend, best, device, measure)

@@ -26,8 +26,9 @@ def plot_sweep(
     legend: str,
     lines: dict[str, dict[Any, int]],
     device: DeviceCaption,
+    measure: str = TICKS,
 ) -> Any:
-    """`sweep`: ticks over the values of a parameter, in lines; points alone where one of the values is a word."""
+    """`sweep`: a measure in ticks over the values of a parameter, in lines; points alone where a value is a word."""
     words = any(isinstance(value, str) for value in values)
     order = list(values) if words else sorted(values)
     found = [(ticks, order.index(value), value) for points in lines.values() for value, ticks in points.items()]
@@ -47,7 +48,7 @@ def plot_sweep(
     elif all(isinstance(value, int) for value in values):
         whole_numbers(axes.xaxis)
     axes.set_xlabel(plain_text(xlabel))
-    ticks_up(axes, device)
+    ticks_up(axes, device, measure)
     add_legend(figure, axes, plain_text(legend))
     return figure
 

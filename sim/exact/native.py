@@ -61,7 +61,7 @@ def figures_in_c(
 
 
 class _Bounds(NamedTuple):
-    """The most transfers of a band, descriptors of a drain, ticks of a band and of a cost; the bands that are taken."""
+    """The most transfers of a band, descriptors of a drain, ticks of a band and of a cost; how many bands are run."""
 
     transfers: int = 0
     descriptors: int = 0
@@ -78,7 +78,7 @@ class _Tables(NamedTuple):
 
 
 def _tables(program: LaunchProgram) -> _Tables:
-    """Those of a launch; kept with it, but for long ones."""
+    """The tables of a launch, kept with it unless it is long."""
     costs, groups, bands = _bands(program.bands)
     order, runs, spans = run_tables(program.workers)
     bounds = _Bounds()

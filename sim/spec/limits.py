@@ -179,7 +179,7 @@ def _integer(limits: Mapping[str, Any]) -> tuple[str, Callable[[Any], bool]]:
     kind = "a power of two" if power else "an integer"
 
     def fits(value: Any) -> bool:
-        return (type(value) is int or _is_int(value)) and low <= value <= high and (not power or value.bit_count() == 1)
+        return _is_int(value) and low <= value <= high and (not power or value.bit_count() == 1)
 
     return f"{kind} from {low} to {high}", fits
 

@@ -47,13 +47,13 @@ def fields_that_plan(spec: DeviceSpec) -> tuple[Any, ...]:
 
 
 def fields_that_shape(spec: DeviceSpec) -> tuple[Any, ...]:
-    """Those of them on which the bands of a work item depend: granules and bursts only decide what they touch."""
+    """The fields of a spec on which the bands of a work item depend; granules and bursts decide what bands touch."""
     scratch = (spec.slots, spec.usable_scratch_bytes, spec.scratch_align_bytes)
     return (*scratch, spec.memory.access_bytes, spec.dma.field_bits, spec.dma.wait_group, spec.compute)
 
 
 def fields_that_price(spec: DeviceSpec) -> tuple[int, ...]:
-    """The fields of a spec that make a cost of what a descriptor touches."""
+    """The fields of a spec that turn what a descriptor touches into a cost."""
     dma, memory = spec.dma, spec.memory
     rates = (memory.bytes_per_tick, memory.background_percent, dma.bytes_per_tick, dma.outstanding_bursts)
     return (

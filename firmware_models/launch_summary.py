@@ -133,7 +133,7 @@ def _templates_of(geometry: PacketGeometry, fields: tuple[Any, ...]) -> BandTemp
 
 @lru_cache(maxsize=16)
 def _parts_of(geometry: PacketGeometry, fields: tuple[Any, ...], templates: BandTemplates) -> KnownParts:
-    """Their parts."""
+    """The parts of small launches, on devices that plan alike."""
     return KnownParts(templates)
 
 

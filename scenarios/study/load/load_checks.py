@@ -51,7 +51,7 @@ def check_timeouts(load: Load, stations: Sequence[Station], streams: Sequence[St
         needed = stage.ticks.ticks + stage.load_ticks + (station.depth - 1) * before
         if 0 < stage.timeout_ticks < needed:
             behind = f", behind {station.depth - 1} of the longest jobs there" if station.depth > 1 else ""
-            text = f"got {stage.timeout_ticks}, wanted at least {needed}: so long takes the job with nothing wrong"
+            text = f"got {stage.timeout_ticks}, wanted at least {needed}: the job takes that long with nothing wrong"
             place = said.places.get("timeout_ticks") or Location(f"job {said.name}")
             problems[said.index] = Problem(place, f"jobs[{said.index}].timeout_ticks: {text}{behind}")
     if problems:

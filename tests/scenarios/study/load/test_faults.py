@@ -176,8 +176,8 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "a timeout that a job before could use up": (
         "timeout_ticks = 1_000_000",
         '[[devices]]\nname = "left"\ndepth = 2\n',
-        "f:12:17: jobs[0].timeout_ticks: got 158451, wanted at least 266902: so long takes the job with nothing wrong, "
-        "behind 1 of the longest jobs there",
+        "f:12:17: jobs[0].timeout_ticks: got 158451, wanted at least 266902: the job takes that long with nothing "
+        "wrong, behind 1 of the longest jobs there",
     ),
     "another stream": (
         "",
@@ -202,7 +202,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "a timeout below the service time": (
         "timeout_ticks = 1_000_000",
         "",
-        "f:12:17: jobs[0].timeout_ticks: got 7, wanted at least 158451: so long takes the job with nothing wrong",
+        "f:12:17: jobs[0].timeout_ticks: got 7, wanted at least 158451: the job takes that long with nothing wrong",
     ),
     "a fault of every frame": (
         "timeout_ticks = 1_000_000",

@@ -1,9 +1,11 @@
 """Overrides: `--set key=value` and `--seed`, applied to a source before it is read.
 
-A key is a dotted path; a list takes an index, or `*` for every entry. A value is TOML, or else the text itself.
+A key is a dotted path; a list takes an index, or `*` for every entry: `jobs.0.shape`, or as errors print it,
+`jobs[0].shape`. A value is TOML, or else the text itself.
 The place of an overridden value is the option, so that an error in it is reported as `--set device.workers: ...`.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,6 +21,7 @@ from tessbed.scenarios.format.toml_source import DEEPEST, Source, beyond_64_bits
 Written = tuple[int, Location]
 """The number of the setting that wrote a path, and its option."""
 NEVER: Written = (-1, Location(""))
+INDEX = re.compile(r"\[(\d+|\*)\]")
 
 
 def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> Source:
@@ -34,7 +37,7 @@ def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> S
         argument = key.removeprefix(ARGUMENT) if key.startswith(ARGUMENT) else None
         place = option_place("--set", key) if argument is None else option_place("--arg", argument)
         try:
-            for path in [key.strip().split(".")] if argument is None else _argument_paths(values, argument):
+            for path in [_steps(key.strip())] if argument is None else _argument_paths(values, argument):
                 _set(values, written, path, override_value(text), (when, place))
         except LookupError as error:
             problems.append(Problem(place, str(error.args[0])))
@@ -45,6 +48,11 @@ def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> S
     places = _places(source.places, written)
     keys = {path: place for path, place in source.keys.items() if places.get(path, place).source == source.name}
     return attrs.evolve(source, values=values, places=places, keys=keys)
+
+
+def _steps(key: str) -> list[str]:
+    """The names and indices of a key, `jobs[0]` taken for `jobs.0`."""
+    return INDEX.sub(r".\1", key).split(".")
 
 
 def _no_setting(text: str) -> Problem:

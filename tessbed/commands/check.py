@@ -12,6 +12,7 @@ from tessbed.commands.types import SETTING, Number
 
 if TYPE_CHECKING:
     from tessbed.sim.spec.device_spec import DeviceSpec
+    from tessbed.sim.spec.origins import Origins
 
 HELP = """Check the kernel REF: file.py:name, package.module:name, or an installed kernel. This runs its code.
 
@@ -39,16 +40,18 @@ def command(
 ) -> int:
     """The table or document on stdout; returns the exit code."""
     from tessbed.kernels.custom.loading import load_kernel
+    from tessbed.scenarios.provenance.tick_basis import device_basis
     from tessbed.scenarios.verification.kernel_check import report
     from tessbed.scenarios.verification.kernel_check.kernel_check import check_kernel
 
-    spec = _device(device, settings)
+    origins, spec = _device(device, settings)
+    basis = device_basis(device, origins, spec)
     kernel = load_kernel(reference)
     found = check_kernel(kernel, dict(map(_argument, arguments)), spec, seed)
     if as_json:
-        echo_json(report.document(found))
+        echo_json(report.document(found, basis))
     else:
-        echo_verdict(report.lines(found), found.ok)
+        echo_verdict(report.lines(found, basis), found.ok)
     return CODES[found.verdict]
 
 
@@ -62,8 +65,8 @@ def _argument(text: str) -> tuple[str, Any]:
     return name.strip(), override_value(value)
 
 
-def _device(preset: str, settings: tuple[str, ...]) -> "DeviceSpec":
-    """The device of a preset with its fields overridden. Raises ScenarioError, SpecError."""
+def _device(preset: str, settings: tuple[str, ...]) -> tuple["Origins", "DeviceSpec"]:
+    """The origins of a preset, and its device with fields overridden. Raises ScenarioError, SpecError."""
     from tessbed.scenarios.format.diagnostics import Location
     from tessbed.scenarios.format.overrides import override_value
     from tessbed.scenarios.format.presets.preset_file import PresetSource, read_preset
@@ -80,4 +83,5 @@ def _device(preset: str, settings: tuple[str, ...]) -> "DeviceSpec":
         for step in steps[1:-1]:
             table = table.setdefault(step, {})
         table[steps[-1]] = override_value(value)
-    return override(read_preset(preset, PresetSource(Path(), Location("--device"))).device, changes)
+    found = read_preset(preset, PresetSource(Path(), Location("--device")))
+    return found.origins, override(found.device, changes)

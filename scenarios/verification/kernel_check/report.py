@@ -5,6 +5,8 @@ from typing import Any
 
 from tessbed.scenarios.custom.reference import arguments_text
 from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.provenance.basis_words import KEY, basis_document, basis_lines
+from tessbed.scenarios.provenance.tick_basis import TickBasis
 from tessbed.scenarios.verification.kernel_check.bench import CheckCase
 from tessbed.scenarios.verification.kernel_check.kernel_check import KernelCheck, KernelTrouble
 from tessbed.scenarios.verification.kernel_check.shared_state import SharedState
@@ -29,15 +31,19 @@ BEYOND = {
 Value = Callable[[CheckCase], Any]
 
 
-def lines(found: KernelCheck) -> list[str]:
-    """The table, what is wrong with its source lines, the waits, and the verdict as the last line."""
+def lines(found: KernelCheck, basis: TickBasis | None = None) -> list[str]:
+    """The table, what is wrong with its source lines, the waits, and the verdict as the last line.
+
+    Of a device that was calibrated, `basis` says so.
+    """
     kernel, plan = found.kernel, found.plan
     given = arguments_text(plan.arguments)
     ports = ", ".join(f"{port.name} {port.scalar}{list(port.shape)}" for port in plan.ports)
     head = [f"{kernel.name} ({kernel.level}){f': {given}' if given else ''}", f"  {ports}", ""]
     table = aligned(("check", "tried", "result"), list(_rows(found)))
     remarks = [line for trouble in found.troubles for line in ["", *_trouble_lines(trouble, len(found.cases))]]
-    return [*head, *table, *remarks, *_wait_lines(found), "", verdict_line(found)]
+    rests_on = basis_lines(_basis(basis))
+    return [*head, *table, *remarks, *_wait_lines(found), "", *rests_on, verdict_line(found)]
 
 
 def verdict_line(found: KernelCheck) -> str:
@@ -65,7 +71,7 @@ def _rows(found: KernelCheck) -> Iterator[tuple[str, str, str]]:
     if found.orders:
         tried = found.orders
         bad = f"wrong in {len(tried.troubled)} cases" if tried.troubled else "ok"
-        yield "orders", f"{tried.orders:,} of {tried.cases} cases, {tried.complete} exhaustively", bad
+        yield "orders", f"{tried.orders:,} in {tried.cases} cases, every one of {tried.complete}", bad
     if found.repeats is not None:
         yield "repeated", "as asked, twice", "ok" if found.repeats else "differs"
     if found.shared is not None:
@@ -157,7 +163,7 @@ def _wait_lines(found: KernelCheck) -> Iterator[str]:
         yield f"  {line}: {snippet(line)}"
 
 
-def document(found: KernelCheck) -> dict[str, Any]:
+def document(found: KernelCheck, basis: TickBasis | None = None) -> dict[str, Any]:
     """One JSON document."""
     return {
         "schema_version": SCHEMA_VERSION,
@@ -168,6 +174,7 @@ def document(found: KernelCheck) -> dict[str, Any]:
         "cases": len(found.cases),
         "orders": found.orders.orders if found.orders else 0,
         "device_ticks": found.asked.ticks,
+        **_basis(basis),
         "checks": [dict(zip(("check", "tried", "result"), row, strict=True)) for row in _rows(found)],
         "troubles": [_trouble_document(trouble) for trouble in found.troubles],
         "needless_waits": [
@@ -176,6 +183,10 @@ def document(found: KernelCheck) -> dict[str, Any]:
         ],
         "unexercised_waits": [_place(line) for line, _ in (found.waits.unexercised if found.waits else ())],
     }
+
+
+def _basis(basis: TickBasis | None) -> dict[str, Any]:
+    return {} if basis is None else {KEY: basis_document([basis])}
 
 
 def _trouble_document(trouble: KernelTrouble) -> dict[str, Any]:

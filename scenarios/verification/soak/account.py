@@ -6,6 +6,9 @@ from typing import Any
 
 import attrs
 
+from tessbed.scenarios.provenance.basis_words import KEY, basis_document, basis_lines
+from tessbed.scenarios.provenance.tick_basis import TickBasis
+
 SCHEMA_VERSION = 1
 
 
@@ -33,11 +36,12 @@ class Account:
 
 @attrs.frozen
 class SoakReport:
-    """The parts of a soak, in their order."""
+    """The parts of a soak, in their order, and what the ticks of its devices rest on."""
 
     scenario: str
     profile: str
     seed: int
+    basis: TickBasis
     parts: tuple[Account, ...]
 
     @property
@@ -64,6 +68,7 @@ class SoakReport:
             "verdict": "ok" if self.ok else "failed",
             "faults": self.profile,
             "seed": self.seed,
+            KEY: basis_document([self.basis]),
             "jobs": self._sum("jobs"),
             "endings": self._merged("endings"),
             "refusals": self._merged("refusals"),
@@ -88,7 +93,7 @@ class SoakReport:
             f"device resets                 {reported['resets']}",
             f"clients gone                  {reported['client_exits']}",
         ]
-        lines += ["", *self.problems[:20]]
+        lines += ["", *basis_lines(reported), *self.problems[:20]]
         lines += [
             "nothing lost, nothing leaked, nothing stale" if self.ok else f"FAILED: {len(self.problems)} problems"
         ]

@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from tessbed.scenarios.model import Scenario
+from tessbed.scenarios.provenance.tick_basis import device_basis
 from tessbed.scenarios.verification.soak.account import Account, SoakReport
 from tessbed.scenarios.verification.soak.cases import geometries
 from tessbed.scenarios.verification.soak.fault_profiles import PROFILES
@@ -46,7 +47,8 @@ def run_soak(
         parts = [World(scenario, jobs, profile, seed).run(progress)]
     else:
         parts = _side_by_side(scenario, jobs, profile, seed, progress)
-    return SoakReport(scenario.name, profile, seed, tuple(parts))
+    basis = device_basis(scenario.preset, scenario.origins, scenario.device)
+    return SoakReport(scenario.name, profile, seed, basis, tuple(parts))
 
 
 def _side_by_side(scenario: Scenario, jobs: int, profile: str, seed: int, progress: Progress) -> list[Account]:

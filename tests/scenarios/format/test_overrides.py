@@ -28,6 +28,13 @@ def test_values() -> None:
     assert scenario.name == "a b"
 
 
+def test_brackets() -> None:
+    """An index may be written as errors print it."""
+    scenario = overridden("jobs[0].shape[2]=5", "jobs[*].backend=a65")
+    assert scenario.jobs[0].plan.shape[2] == 5
+    assert [job.backends for job in scenario.jobs] == [("a65",), ("a65",)]
+
+
 def test_later_wins() -> None:
     """Of two settings of one key the later one holds, and --seed is the last of all."""
     assert overridden("seed=1", "seed=2").seed == 2
@@ -46,6 +53,7 @@ WRONG = [
     ("device.workers=many", "--set device.workers: got 'many', wanted an integer from 1 to 64 (workers)"),
     ("device.wrokers=3", "--set device.wrokers: unknown field 'wrokers'; did you mean 'workers'?"),
     ("jobs.2.op=tess", '--set jobs.2.op: got "2" for an entry of jobs, wanted 0 to 1, or * for all'),
+    ("jobs[2].op=tess", '--set jobs[2].op: got "2" for an entry of jobs, wanted 0 to 1, or * for all'),
     ("name.x=1", '--set name.x: name is the text "small", wanted a table or a list to go into with .x'),
     ("jobs.1.to=fp61", '--set jobs.1.to: got the text "fp61", wanted "fp32" or "bf16"'),
     ("jobs.0.shape=[3, 5, -4]", "--set jobs.0.shape: jobs[0].shape[2]: got -4, wanted an integer of at least 0"),

@@ -114,6 +114,31 @@ def test_apply_writes_a_preset_that_any_command_takes(
     assert "calibrated: preset presets/board.toml, board 7, 2026-12-01, 1 of 56 parameters with intervals" in ran.out
 
 
+REPORTING = [
+    ("run", "low-rank"), ("explain", "low-rank"), ("bound", "low-rank"), ("advise", "low-rank"),
+    ("whatif", "low-rank", "--top", "1"), ("compare", "low-rank", "low-rank"), ("profile", "low-rank"),
+    ("show", "low-rank"), ("sweep", "low-rank", "--vary", "device.workers=1,2", "--executor", "here"),
+    ("search", "low-rank", "--over", "device.workers=1..4", "--trials", "2"), ("load", "yolov8n-four-cameras-int8"),
+    ("soak", "soak", "--jobs", "10"), ("check", f"{Path(__file__).parents[4] / 'examples' / 'copy.py'}:copy"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", REPORTING, ids=[line[0] for line in REPORTING])
+def test_every_report_with_ticks_names_the_board(
+    line: tuple[str, ...], tmp_path: Path, command: Tessbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a text and as a document."""
+    monkeypatch.chdir(tmp_path)
+    made = calibrated_preset(FIT, DevicePreset(DeviceSpec()), "2026-12-01")
+    (tmp_path / "board.toml").write_text(made.text("ev74-4core"))
+    preset = ("--device", "board.toml") if line[0] == "check" else ("--set", "device.preset=board.toml")
+    assert "calibrated: preset board.toml, board 7" in command(*line, *preset).out
+    if line[0] != "show":
+        printed = json.loads(command(*line, *preset, "--json").out)
+        document = printed["before"] if line[0] == "compare" else printed
+        assert document["calibration"]["words"].startswith("calibrated: preset board.toml, board 7")
+
+
 WRONG: dict[str, tuple[Any, str]] = {
     "no JSON": ("x", "got something else (JSONDecodeError: "),
     "another document": ({"schema_version": 1, "name": "x"}, "wanted the document that `tessbed calibrate fit` writes"),

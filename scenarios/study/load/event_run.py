@@ -8,7 +8,6 @@ ready, started and ended, when each frame came and left, and whether it was drop
 device was reset, and the parts of each job's ticks.
 """
 
-from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any
@@ -25,10 +24,11 @@ from tessbed.runtime.scheduling.queues import PATIENCE, Queue
 from tessbed.scenarios import backends
 from tessbed.scenarios.load.draws import ARRIVAL, root, ticks_of
 from tessbed.scenarios.load.load_model import Load
-from tessbed.scenarios.load.program import LoadProgram, StageProgram, StreamProgram
+from tessbed.scenarios.load.program import LoadProgram, StageProgram
 from tessbed.scenarios.load.recurrence import FrameTimes, JobTimes, ServerReset
 from tessbed.scenarios.model import AnyJob, KernelJob, Scenario, ScenarioJob
 from tessbed.scenarios.study.load.compilation import device_groups
+from tessbed.scenarios.study.load.event_state import DeviceQueue, Frame, ServerQueue, StreamRun
 from tessbed.scenarios.study.load.frame_storage import FrameStorage
 from tessbed.sim.device.device import Device
 from tessbed.sim.events import event_queue
@@ -41,69 +41,6 @@ HOST = EventPriority(4)
 
 
 @attrs.define(eq=False)
-class Frame:
-    """A frame: its jobs that are left, and the jobs that each of them still waits for."""
-
-    number: int
-    storage: FrameStorage
-    missing: list[set[int]]
-    ready: dict[int, int] = attrs.field(factory=dict)
-    came: int = 0
-    begun: bool = False
-    failed: bool = False
-    inside: bool = False
-    flying: bool = False
-
-
-@attrs.define(eq=False)
-class HostQueue:
-    """The jobs that wait for one station, and who serves them: servers by number, or a runtime with its devices.
-
-    `faults` has those of each submission to each device, in their order. `servers` are those that are idle, or, of
-    devices, those that an empty tensor has for its moment; `lines` are the queues of the runtime, by stream and name.
-    """
-
-    number: int
-    servers: list[int]
-    runtime: Runtime | None
-    faults: list[list[tuple[Fault, ...]]]
-    waiting: list[tuple[Any, int, Frame, int]] = attrs.field(factory=list)
-    lines: dict[tuple[int, str], Queue] = attrs.field(factory=dict)
-    started: int = 0
-
-    @property
-    def idle(self) -> list[int]:
-        """The servers that take a job, each as often as it has room; a runtime's links say that themselves."""
-        if self.runtime is None:
-            return sorted(self.servers)
-        rooms = [link.index for link in self.runtime.scheduler.links for _ in range(link.room)]
-        for server in self.servers:
-            rooms.remove(server)
-        return rooms
-
-    def take(self, server: int) -> None:
-        """The server is not idle any more."""
-        if self.runtime is None:
-            self.servers.remove(server)
-
-    def give_back(self, server: int) -> None:
-        """The server is idle again."""
-        if self.runtime is None:
-            self.servers.append(server)
-
-
-@attrs.define(eq=False)
-class StreamRun:
-    """A stream: frames that have not begun, in their order, and how many have entered."""
-
-    program: StreamProgram
-    idle: deque[Frame] = attrs.field(factory=deque)
-    flying: int = 0
-    made: int = 0
-    come: int = 0
-
-
-@attrs.define(eq=False)
 class EventRun:
     """All of it, on one clock."""
 
@@ -111,7 +48,7 @@ class EventRun:
     program: LoadProgram
     env: Environment = attrs.field(factory=Environment)
     streams: list[StreamRun] = attrs.field(init=False)
-    queues: list[HostQueue] = attrs.field(init=False)
+    queues: list[ServerQueue | DeviceQueue] = attrs.field(init=False)
     times: list[JobTimes] = attrs.field(factory=list)
     stays: list[FrameTimes] = attrs.field(factory=list)
     resets: list[ServerReset] = attrs.field(factory=list)
@@ -125,17 +62,19 @@ class EventRun:
         self.named = {stage.name: stage.queue for stage in self.load.stages if stage.queue}
         self.streams = [StreamRun(stream) for stream in self.program.streams]
         specs = {group.name: group.spec for group in device_groups(self.scenario)}
-        self.queues = []
-        for number, station in enumerate(self.program.stations):
-            runtime = None
-            faults: list[list[tuple[Fault, ...]]] = [[] for _ in range(station.servers)]
-            if station.kind == "device":
-                devices = [self._device(specs[station.name], planned) for planned in faults]
-                runtime = Runtime(devices, name=station.name, depth=station.depth)
-                for device in devices:  # behind the runtime's own listeners: it knows what an interrupt means by then
-                    device.delivery.listeners.append(lambda *_: self._call_host())
-            servers = list(range(station.servers)) if runtime is None else []
-            self.queues.append(HostQueue(number, servers, runtime, faults))
+        self.queues = [self._station(number, specs.get(one.name)) for number, one in enumerate(self.program.stations)]
+
+    def _station(self, number: int, spec: DeviceSpec | None) -> ServerQueue | DeviceQueue:
+        station = self.program.stations[number]
+        if station.kind != "device":
+            return ServerQueue(number, list(range(station.servers)))
+        assert spec is not None
+        faults: list[list[tuple[Fault, ...]]] = [[] for _ in range(station.servers)]
+        devices = [self._device(spec, planned) for planned in faults]
+        runtime = Runtime(devices, name=station.name, depth=station.depth)
+        for device in devices:  # behind the runtime's own listeners: it knows what an interrupt means by then
+            device.delivery.listeners.append(lambda *_: self._call_host())
+        return DeviceQueue(number, runtime, faults)
 
     def _device(self, spec: DeviceSpec, planned: Sequence[tuple[Fault, ...]]) -> Device:
         """A device with a firmware image of its own: which kernels are loaded is the image's to know."""
@@ -150,7 +89,7 @@ class EventRun:
         while self.env.peek() != float("inf"):
             self.env.step()
         for queue in self.queues:
-            if queue.runtime is not None:
+            if isinstance(queue, DeviceQueue):
                 self.wrong += check_runtime(queue.runtime)
                 queue.runtime.close()
 
@@ -244,12 +183,12 @@ class EventRun:
     def _serve(self, station: int) -> bool:
         """Jobs start, the first in order on the lowest idle server; whether one did."""
         queue, changed = self.queues[station], False
-        while queue.waiting and (idle := queue.idle):
+        while queue.waiting and (server := queue.next_server) is not None:
             entry = min(queue.waiting, key=lambda waiting: waiting[0])
             queue.waiting.remove(entry)
             _, number, frame, job = entry
-            server = idle[0]
-            queue.take(server)
+            if isinstance(queue, ServerQueue):
+                queue.take(server)
             queue.started += 1
             if not frame.begun:
                 frame.begun = True
@@ -278,7 +217,7 @@ class EventRun:
         stage = self.streams[number].program.stages[job]
         queue = self.queues[stage.station]
         ours = next((one for one in self.scenario.jobs if one.name == stage.name), None)
-        if ours is not None and queue.runtime is not None:
+        if ours is not None and isinstance(queue, DeviceQueue):
             self._start_on_device(queue, ours, number, frame, job, server)
         elif isinstance(ours, ScenarioJob):
             ticks = frame.storage.run_here(ours).ticks
@@ -298,11 +237,10 @@ class EventRun:
         self._end(number, frame, job, server, start)
 
     def _start_on_device(
-        self, station: HostQueue, ours: AnyJob, number: int, frame: Frame, job: int, server: int
+        self, station: DeviceQueue, ours: AnyJob, number: int, frame: Frame, job: int, server: int
     ) -> None:
         """Submit the job to its queue of the runtime, whose device takes it at once."""
         start, runtime = int(self.env.now), station.runtime
-        assert runtime is not None
         faults = self._faults(number, frame, ours.name)
         if not ours.empty:
             station.faults[server].append(faults)
@@ -315,8 +253,8 @@ class EventRun:
             handed, source = frame.storage.submit(runtime, ours, queue)
             judge = partial(frame.storage.judge_device, ours, source)
         if handed.over:  # an empty tensor: nothing was submitted
-            station.servers.append(server)
-            self.env.process(self._occupied(0, number, frame, job, server, station.servers))
+            station.moments.append(server)
+            self.env.process(self._occupied(0, number, frame, job, server, station.moments))
             return
         link = runtime.scheduler.link_of(handed)
         if link.index != server:
@@ -336,10 +274,9 @@ class EventRun:
 
         handed.on_over(over)
 
-    def _queue(self, station: HostQueue, ours: AnyJob, number: int, frame: Frame) -> Queue:
+    def _queue(self, station: DeviceQueue, ours: AnyJob, number: int, frame: Frame) -> Queue:
         """That which the job names, of its stream; else one of its own, so that it retires as soon as it has ended."""
         runtime, name = station.runtime, self.named.get(ours.name)
-        assert runtime is not None
         if name is None:
             return runtime.queue(f"{ours.name} of frame {frame.number}", capacity=1)
         if (number, name) not in station.lines:
@@ -353,7 +290,7 @@ class EventRun:
         where = (self.program.streams[number].name, frame.number, job)
         return tuple(each.fault for each in self.load.faults if (each.stream, each.frame, each.job) == where)
 
-    def _await_reset(self, station: HostQueue, link: Link) -> None:
+    def _await_reset(self, station: DeviceQueue, link: Link) -> None:
         """A device whose job is lost takes another one when its reset is confirmed."""
         lost = int(self.env.now)
         confirmed = lost + link.device.reset_ticks
@@ -379,7 +316,9 @@ class EventRun:
 
     def _end(self, number: int, frame: Frame, job: int, server: int, start: int, *, good: bool = True) -> None:
         stage: StageProgram = self.streams[number].program.stages[job]
-        self.queues[stage.station].give_back(server)
+        station = self.queues[stage.station]
+        if isinstance(station, ServerQueue):
+            station.give_back(server)
         self.times.append((number, frame.number, job, frame.ready[job], start, int(self.env.now), server))
         frame.missing[job] = {-1}
         for other, needs in enumerate(frame.missing):

@@ -8,9 +8,10 @@
    them, and it lets no launch in whose ticks could leave 62 bits, so that no sum of two ticks overflows. Sums of ticks
    take 128 bits, `weighted` is modulo 2**64 by definition and therefore unsigned.
 
-   What it gives. The figures of all workers, pools and ports, then the times of transfers where they are asked for.
+   What it gives. The figures of all workers, pools and ports, then the times of transfers where they are asked for; or of
+   many launches in the same tables the last finishes alone, in the same memory one after the other.
 
-   Memory. All of it is taken before the first decision (count_all), but for the trace, which doubles. The bounds:
+   Memory. All of it is taken before the first decision (take), but for the trace, which doubles. The bounds:
    | what | most | because |
    | requests of reads of a worker | 1 | it waits for each group |
    | requests of drains of a worker | slots | a slot is drained again only when its last drain is granted |
@@ -556,32 +557,31 @@ static Sizes sizes_of(const Launch *launch, i64 longest) {
     return (Sizes){in_flight, state};
 }
 
+/* Clears what the launch before it left, where a launch begins with it. */
 static void set_up(Launch *launch, const Span *spans, Sizes sizes, i64 *ints, Request *requests) {
     const Spec *spec = launch->spec;
     launch->now = -1;
     for (i64 w = 0; w < launch->workers; w++) {
         WorkerState *worker_state = launch->worker_state + w;
-        worker_state->worker = w;
-        worker_state->run = spans[w].first;
-        worker_state->end_run = spans[w].end;
-        worker_state->finish = worker_state->held = UNKNOWN;
-        worker_state->drained = ints;
-        ints += spec->slots;
+        *worker_state = (WorkerState){
+            .worker = w, .run = spans[w].first, .end_run = spans[w].end, .finish = UNKNOWN, .held = UNKNOWN,
+            .drained = ints,
+        };
+        for (i64 i = 0; i < spec->slots; i++) *ints++ = 0;
         worker_state->queues[0] = (Queue){requests, 0, 0, 1};
         worker_state->queues[1] = (Queue){requests + 1, 0, 0, spec->slots};
         requests += 1 + spec->slots;
     }
     for (i64 number = 0; number < launch->pools; number++) {
         PoolState *pool = launch->pool + number;
-        pool->kind = number % KINDS;
-        pool->port = spec->ports > 1 ? pool->kind : 0;
-        pool->worker = number / KINDS;
-        pool->step = spec->per_core ? spec->cores : 1;
+        i64 kind = number % KINDS, channels = spec->channels[kind];
+        *pool = (PoolState){
+            .kind = kind, .port = spec->ports > 1 ? kind : 0, .worker = number / KINDS,
+            .step = spec->per_core ? spec->cores : 1, .idle_at = {ints, channels}, .in_flight.at = ints + channels,
+        };
         pool->due.tick = FOREVER;
-        pool->idle_at = (Heap){ints, spec->channels[pool->kind]};
-        ints += spec->channels[pool->kind];
-        pool->in_flight.at = ints;
-        ints += sizes.in_flight;
+        memset(ints, 0, (size_t)channels * sizeof *ints);
+        ints += channels + sizes.in_flight;
     }
     launch->kept = ints;
     launch->fresh = ints + sizes.state;
@@ -633,37 +633,56 @@ static int run(Launch *launch) {
     return interrupted || launch->lacks_memory ? -1 : 0;
 }
 
-static PyObject *count_all(Launch *launch, const Span *spans, i64 longest) {
-    const Spec *spec = launch->spec;
-    Sizes sizes = sizes_of(launch, longest);
+typedef struct Memory { /* what launches of up to so many workers run in, one after the other */
+    WorkerState *states, *kept_states;
+    PoolState *pools;
+    i64 *ints;
+    Request *requests;
+    Sizes sizes;
+} Memory;
+
+static int take(Memory *memory, const Launch *largest, i64 longest) {
+    const Spec *spec = largest->spec;
+    size_t workers = (size_t)largest->workers, pools = (size_t)largest->pools;
+    memory->sizes = sizes_of(largest, longest);
     i64 channels = spec->channels[0] + spec->channels[1];
-    size_t ints = (size_t)(launch->workers * spec->slots + launch->pools / KINDS * channels +
-                           launch->pools * sizes.in_flight + 2 * sizes.state);
-    launch->worker_state = calloc((size_t)launch->workers, sizeof *launch->worker_state);
-    launch->kept_states = calloc((size_t)launch->workers, sizeof *launch->worker_state);
-    launch->pool = calloc((size_t)launch->pools, sizeof *launch->pool);
-    i64 *numbers = calloc(ints, sizeof *numbers);
-    Request *requests = calloc((size_t)(launch->workers * (1 + spec->slots)), sizeof *requests);
-    PyObject *result = NULL;
-    if (!launch->worker_state || !launch->kept_states || !launch->pool || !numbers || !requests) {
-        PyErr_NoMemory();
-    } else {
-        set_up(launch, spans, sizes, numbers, requests);
-        if (!run(launch)) {
-            PyObject *counted = figures(launch);
-            if (counted)
-                result = Py_BuildValue("(Ny#)", counted, launch->trace ? (const char *)launch->trace : "",
-                                       (Py_ssize_t)(launch->recorded * (i64)sizeof *launch->trace));
-        }
-    }
-    free(launch->worker_state);
-    free(launch->kept_states);
-    free(launch->pool);
-    free(numbers);
-    free(requests);
-    free(launch->trace);
-    return result;
+    size_t ints = workers * (size_t)spec->slots + pools / KINDS * (size_t)channels +
+                  pools * (size_t)memory->sizes.in_flight + 2 * (size_t)memory->sizes.state;
+    memory->states = calloc(workers, sizeof *memory->states);
+    memory->kept_states = calloc(workers, sizeof *memory->kept_states);
+    memory->pools = calloc(pools, sizeof *memory->pools);
+    memory->ints = calloc(ints, sizeof *memory->ints);
+    memory->requests = calloc(workers * (1 + (size_t)spec->slots), sizeof *memory->requests);
+    if (memory->states && memory->kept_states && memory->pools && memory->ints && memory->requests) return 0;
+    PyErr_NoMemory();
+    return -1;
 }
+
+static void give(Memory *memory) {
+    free(memory->states);
+    free(memory->kept_states);
+    free(memory->pools);
+    free(memory->ints);
+    free(memory->requests);
+}
+
+static int run_in(Launch *launch, const Span *spans, const Memory *memory) {
+    launch->worker_state = memory->states;
+    launch->kept_states = memory->kept_states;
+    launch->pool = memory->pools;
+    set_up(launch, spans, memory->sizes, memory->ints, memory->requests);
+    return run(launch);
+}
+
+static i64 longest_of(const Py_buffer *groups) {
+    const Group *at = groups->buf, *end = at + groups->len / (Py_ssize_t)sizeof *at;
+    i64 longest = 0;
+    for (; at < end; at++)
+        if (at->count > longest) longest = at->count;
+    return longest;
+}
+
+static i64 pools_of(const Spec *spec) { return KINDS * (spec->per_core ? spec->cores : 1); }
 
 static PyObject *count(PyObject *module, PyObject *args) {
     Py_buffer spec, costs, groups, bands, order, runs, spans;
@@ -671,25 +690,74 @@ static PyObject *count(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*", &spec, &costs, &groups, &bands, &order, &runs, &spans)) return NULL;
     Launch launch = {
         .spec = spec.buf, .costs = costs.buf, .groups = groups.buf, .bands = bands.buf, .order = order.buf,
-        .runs = runs.buf, .workers = spans.len / (Py_ssize_t)sizeof(Span),
+        .runs = runs.buf, .workers = spans.len / (Py_ssize_t)sizeof(Span), .pools = pools_of(spec.buf),
     };
-    i64 longest = 0;
-    for (Py_ssize_t i = 0; i < groups.len / (Py_ssize_t)sizeof(Group); i++)
-        if (launch.groups[i].count > longest) longest = launch.groups[i].count;
-    launch.pools = KINDS * (launch.spec->per_core ? launch.spec->cores : 1);
-    PyObject *result = count_all(&launch, spans.buf, longest);
+    Memory memory;
+    PyObject *result = NULL;
+    if (!take(&memory, &launch, longest_of(&groups)) && !run_in(&launch, spans.buf, &memory)) {
+        PyObject *counted = figures(&launch);
+        if (counted)
+            result = Py_BuildValue("(Ny#)", counted, launch.trace ? (const char *)launch.trace : "",
+                                   (Py_ssize_t)(launch.recorded * (i64)sizeof *launch.trace));
+    }
+    give(&memory);
+    free(launch.trace);
     Py_buffer *all[] = {&spec, &costs, &groups, &bands, &order, &runs, &spans};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) PyBuffer_Release(all[i]);
+    return result;
+}
+
+static i64 last_finish(const Launch *launch) {
+    i64 last = 0;
+    for (i64 w = 0; w < launch->workers; w++)
+        if (launch->worker_state[w].finish > last) last = launch->worker_state[w].finish;
+    return last;
+}
+
+/* The last finishes of those launches that are `wanted`, of many in the same tables; launch n has the spans from
+   firsts[n] to firsts[n + 1]. */
+static PyObject *makespans(PyObject *module, PyObject *args) {
+    Py_buffer spec, costs, groups, bands, order, runs, spans, firsts, wanted;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*y*y*", &spec, &costs, &groups, &bands, &order, &runs, &spans, &firsts,
+                          &wanted))
+        return NULL;
+    const i64 *first = firsts.buf, *number = wanted.buf;
+    Py_ssize_t size = wanted.len / (Py_ssize_t)sizeof *number;
+    Launch launch = {
+        .spec = spec.buf, .costs = costs.buf, .groups = groups.buf, .bands = bands.buf, .order = order.buf,
+        .runs = runs.buf, .pools = pools_of(spec.buf),
+    };
+    for (Py_ssize_t i = 0; i < size; i++) {
+        i64 workers = first[number[i] + 1] - first[number[i]];
+        if (workers > launch.workers) launch.workers = workers;
+    }
+    Memory memory;
+    PyObject *result = NULL;
+    if (!take(&memory, &launch, longest_of(&groups))) {
+        result = PyBytes_FromStringAndSize(NULL, size * (Py_ssize_t)sizeof(i64));
+        i64 *to = result ? (i64 *)PyBytes_AsString(result) : NULL;
+        for (Py_ssize_t i = 0; i < size && result; i++) {
+            Launch own = launch;
+            own.workers = first[number[i] + 1] - first[number[i]];
+            if (run_in(&own, (const Span *)spans.buf + first[number[i]], &memory)) Py_CLEAR(result);
+            else to[i] = last_finish(&own);
+        }
+    }
+    give(&memory);
+    Py_buffer *all[] = {&spec, &costs, &groups, &bands, &order, &runs, &spans, &firsts, &wanted};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) PyBuffer_Release(all[i]);
     return result;
 }
 
 static PyMethodDef methods[] = {
     {"count", count, METH_VARARGS, "The figures of a launch and the times of its transfers, as native.py lays them out."},
+    {"makespans", makespans, METH_VARARGS, "The last finishes of launches in the same tables, as order_tables.py has them."},
     {NULL, NULL, 0, NULL},
 };
 
 /* The number of these sources, which the caller must know, too: python -m tests.native_sources writes it. */
-#define TESSBED_SOURCES 0x5E46A950
+#define TESSBED_SOURCES 0x7E8FE485
 
 static int exec_module(PyObject *module) { return PyModule_AddIntConstant(module, "SOURCES", TESSBED_SOURCES); }
 

@@ -18,7 +18,7 @@ import numpy as np
 from tessbed.sim.errors import EngineError
 from tessbed.sim.exact import native, period_skip
 from tessbed.sim.exact.engine import chosen_form
-from tessbed.sim.exact.order_tables import OrderTables, makespan_in_c, order_tables, settings_at
+from tessbed.sim.exact.order_tables import OrderTables, joined_tables, makespans_at, order_tables, settings_at
 from tessbed.sim.exact.prices import Integers, Prices
 from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, TimedBand
 from tessbed.sim.spec.device_spec import DeviceSpec, override
@@ -64,38 +64,45 @@ class LaunchTables:
     """Launches to be timed together. Prices list the transfers of all, one launch after the other, and the bands."""
 
     launches: tuple[LaunchOrder, ...]
-    _tables: tuple[OrderTables, ...]
+    _tables: OrderTables
     _transfers: tuple[int, ...]
     _bands: tuple[int, ...]
 
     @classmethod
     def of(cls, launches: Sequence[LaunchOrder]) -> "LaunchTables":
         """The tables of launches, laid out."""
-        orders = tuple(order_tables(o.sizes, o.ordered, o.descriptors, o.workers) for o in launches)
+        tables = joined_tables([order_tables(o.sizes, o.ordered, o.descriptors, o.workers) for o in launches])
         transfers = [launch.transfers for launch in launches]
-        return cls(tuple(launches), orders, _starts(transfers), _starts([len(launch.sizes) for launch in launches]))
+        return cls(tuple(launches), tables, _starts(transfers), _starts([len(launch.sizes) for launch in launches]))
 
-    def makespans(self, device: DeviceSpec, prices: Prices, wanted: Sequence[int]) -> list[int]:
+    def makespans(self, device: DeviceSpec, prices: Prices, wanted: Integers) -> Integers:
         """The ticks of the launches with the numbers `wanted`, in parts of `scale`.
 
         Of the device only what holds no ticks is looked at. Raises EngineError for ticks that could leave 62 bits.
         """
         self._check_fits(prices)
+        if not len(wanted):
+            return wanted
         if chosen_form() == "native":
-            settings = settings_at(device, prices)
-            return [makespan_in_c(settings, self._tables[n], *self.own(prices, n)) for n in wanted]
+            return makespans_at(settings_at(device, prices), self._tables, prices, wanted)
         priced = _priced_device(device, prices)
-        counted = (period_skip.count_in_python(priced, self.launches[n].program(*self.own(prices, n))) for n in wanted)
-        return [max(tally.finish for tally in one.tallies) for one in counted]
+        programs = [self.launches[n].program(*self.own(prices, n)) for n in wanted]
+        counted = (period_skip.count_in_python(priced, program) for program in programs)
+        return np.array([max(tally.finish for tally in one.tallies) for one in counted], np.int64)
 
-    def changed(self, prices: Prices, others: Prices) -> list[int]:
+    @cached_property
+    def everything(self) -> Integers:
+        """The numbers of all launches."""
+        return np.arange(len(self.launches))
+
+    def changed(self, prices: Prices, others: Prices) -> Integers:
         """The numbers of the launches that cost otherwise at these prices than at the others."""
         if prices.settings != others.settings:
-            return list(range(len(self.launches)))
-        transfers = np.flatnonzero((prices.costs != others.costs).any(axis=1))
-        bands = np.flatnonzero(prices.ticks != others.ticks)
-        found = (np.searchsorted(self._transfers, transfers, "right"), np.searchsorted(self._bands, bands, "right"))
-        return (np.unique(np.concatenate(found)) - 1).tolist()
+            return self.everything
+        found = np.zeros(len(self.launches), bool)
+        found[self._launch_of_transfer[(prices.costs != others.costs).any(axis=1)]] = True
+        found[self._launch_of_band[prices.ticks != others.ticks]] = True
+        return np.flatnonzero(found)
 
     def own(self, prices: Prices, number: int) -> tuple[Integers, Integers]:
         """The costs and the ticks of one launch."""
@@ -110,6 +117,14 @@ class LaunchTables:
         band = most * longest + prices.issue_ticks * (most + descriptors) + int(prices.ticks.max(initial=0))
         if steps * band + (prices.stagger_ticks + prices.relaunch_ticks) * (workers + 1) >= native.MOST_TICKS:
             raise EngineError("got prices at which a launch could take more than 2**61 ticks, wanted lower ones")
+
+    @cached_property
+    def _launch_of_transfer(self) -> Integers:
+        return np.repeat(self.everything, np.diff(self._transfers))
+
+    @cached_property
+    def _launch_of_band(self) -> Integers:
+        return np.repeat(self.everything, np.diff(self._bands))
 
     @cached_property
     def _bounds(self) -> tuple[int, int, int, int]:

@@ -22,7 +22,7 @@ from tessbed.sim.exact.program import (
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
 from tessbed.sim.stats import STALLS, WORD
 
-SOURCES = 0x5E46A950
+SOURCES = 0x7E8FE485
 """The number of the C sources that this module was written for."""
 
 if TYPE_CHECKING:
@@ -58,6 +58,14 @@ def figures_in_c(
     """The figures of a launch and the times of its transfers, from tables of 64-bit integers."""
     assert _exact is not None
     return _exact.count(settings, costs, groups, bands, *runs)
+
+
+def makespans_in_c(settings: "array[int]", costs: Any, *tables: Any) -> bytes:
+    """The last finishes of launches in the same tables, as 64-bit integers: groups, bands, what `run_tables` makes,
+    each launch's first span and then the number of all, and the numbers of the launches that are wanted.
+    """
+    assert _exact is not None
+    return _exact.makespans(settings, costs, *tables)
 
 
 class _Bounds(NamedTuple):

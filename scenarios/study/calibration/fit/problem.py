@@ -42,30 +42,29 @@ class FitProblem:
     choices: Mapping[str, Any] = attrs.field(factory=dict)
     weights: Floats = attrs.field(init=False, repr=False)
     device: DeviceSpec = attrs.field(init=False, repr=False)
+    lowest: Floats = attrs.field(init=False, repr=False)
+    """The lower end of each parameter's range, on its scale."""
+    highest: Floats = attrs.field(init=False, repr=False)
+    """The upper end of each."""
+    guess: Floats = attrs.field(init=False, repr=False)
+    """The point of the guesses, inside the ranges."""
 
     def __attrs_post_init__(self) -> None:
         rows = self.model.rows
         spare = max(1.0, rows.observations - len(rows.logs))
         scatter = max(LEAST_SCATTER, float(np.sqrt(rows.scatter.sum() / spare)))
         weights = np.sqrt(rows.repeats / (1 + rows.resolution**2 / (12 * scatter**2)))
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "device", override(self.model.launches.device, nested(self.choices)))
-
-    @property
-    def lowest(self) -> Floats:
-        """The lower end of each parameter's range, on its scale."""
-        return np.array([min(p.coordinate(p.low), p.coordinate(p.high)) for p in self.parameters])
-
-    @property
-    def highest(self) -> Floats:
-        """The upper end of each."""
-        return np.array([max(p.coordinate(p.low), p.coordinate(p.high)) for p in self.parameters])
-
-    @property
-    def guess(self) -> Floats:
-        """The point of the guesses, inside the ranges."""
-        at = np.array([p.coordinate(self.base[p.path]) for p in self.parameters])
-        return np.clip(at, self.lowest, self.highest)
+        ends = np.array([(p.coordinate(p.low), p.coordinate(p.high)) for p in self.parameters]).reshape(-1, 2)
+        lowest, highest = ends.min(axis=1), ends.max(axis=1)
+        made = {
+            "weights": weights,
+            "device": override(self.model.launches.device, nested(self.choices)),
+            "lowest": lowest,
+            "highest": highest,
+            "guess": np.clip([p.coordinate(self.base[p.path]) for p in self.parameters], lowest, highest),
+        }
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
 
     def values(self, point: Floats) -> dict[str, float]:
         """All values at a point."""

@@ -11,6 +11,7 @@ so that a fit sees a continuous function which is exact wherever parameters are 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from math import floor
 
 import attrs
@@ -35,7 +36,11 @@ Floats = NDArray[np.float64]
 
 @attrs.frozen(eq=False)
 class DescriptorCounts:
-    """What the different descriptors of a launch touch, as columns, and which of them each transfer sums."""
+    """What the different descriptors of launches touch, as columns.
+
+    A transfer is one descriptor or a chain of them. `segments` are the descriptors of the different transfers one after
+    the other, `starts` where each begins; `transfers` which of those each transfer of the launches is.
+    """
 
     writes: NDArray[np.bool_]
     further_rows: Floats
@@ -46,18 +51,18 @@ class DescriptorCounts:
     partial: NDArray[np.bool_]
     segments: NDArray[np.int64]
     starts: NDArray[np.int64]
+    transfers: NDArray[np.int64]
 
     @classmethod
     def of(cls, bands: Sequence[BandShape]) -> "DescriptorCounts":
         """The descriptors of bands. Transfers are counted as LaunchTables counts them."""
         known: dict[Counts, int] = {}
-        segments, starts = [], []
+        sums: dict[tuple[int, ...], int] = {}
+        transfers = []
         for band in bands:
-            for read in (counts for group in band.groups for counts in group):
-                starts.append(len(segments))
-                segments.append(known.setdefault(read, len(known)))
-            starts.append(len(segments))
-            segments += [known.setdefault(counts, len(known)) for counts in band.chain]
+            for parts in (*((counts,) for group in band.groups for counts in group), band.chain):
+                segments = tuple(known.setdefault(counts, len(known)) for counts in parts)
+                transfers.append(sums.setdefault(segments, len(sums)))
         columns = list(zip(*known, strict=True))
         kinds, rows, payload, port_bytes, bursts, pages, partial = (np.array(column) for column in columns)
         return cls(
@@ -68,12 +73,13 @@ class DescriptorCounts:
             bursts.astype(float),
             pages.astype(float),
             partial > 0,
-            np.array(segments, np.int64),
-            np.array(starts, np.int64),
+            np.array([number for segments in sums for number in segments], np.int64),
+            np.array([0, *accumulate(map(len, sums))][:-1], np.int64),
+            np.array(transfers, np.int64),
         )
 
     def costs(self, values: Values) -> Floats:
-        """s, m and c of each transfer, in ticks."""
+        """s, m and c of each different transfer, in ticks."""
         read_latency, write_latency = values["memory.read_latency_ticks"], values["memory.write_latency_ticks"]
         latency = np.where(self.writes, write_latency, read_latency)
         port = np.maximum(1.0, self._port(values["memory.bytes_per_tick"], values["memory.background_percent"]))
@@ -120,7 +126,7 @@ class LaunchModel:
         """What everything costs at these values."""
         compute = np.array([1.0, *(values[path] for path in TERMS)])
         return Prices(
-            costs=_parts(self.counts.costs(values)),
+            costs=_parts(self.counts.costs(values))[self.counts.transfers],
             ticks=_parts(self.terms @ compute),
             stagger_ticks=_part(values["launch_stagger_ticks"]),
             relaunch_ticks=_part(values["relaunch_ticks"]),
@@ -137,10 +143,10 @@ class LaunchModel:
         """
         prices = self.prices(values)
         if like is None:
-            wanted, ticks = range(len(self.tables.launches)), np.empty(len(self.tables.launches))
+            wanted, ticks = self.tables.everything, np.empty(len(self.tables.launches))
         else:
             wanted, ticks = self.tables.changed(prices, like.prices), like.ticks.copy()
-        ticks[wanted] = np.array(self.tables.makespans(device or self.device, prices, wanted)) / SCALE
+        ticks[wanted] = self.tables.makespans(device or self.device, prices, wanted) / SCALE
         return Timings(prices, ticks, len(wanted))
 
 

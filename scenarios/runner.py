@@ -22,7 +22,7 @@ from tessbed.scenarios.backends import BackendRun, Bytes
 from tessbed.scenarios.custom.buffers import fill_port, streams
 from tessbed.scenarios.custom.preparation import prepared
 from tessbed.scenarios.engine_compare import engine_difference
-from tessbed.scenarios.exact_device import ExactDevice, not_exact_because
+from tessbed.scenarios.exact.exact_device import ExactDevice, not_exact_because
 from tessbed.scenarios.fault_strikes import idle_faults, planned_faults, submitted
 from tessbed.scenarios.forecast import Meter
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError

@@ -3,7 +3,7 @@
 Ticks of transfers and workers count from the launch. Nothing here depends on data movement or on wall time.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
@@ -93,6 +93,18 @@ class TransferRecord:
     payload_bytes: int
 
 
+class LaunchTotals(NamedTuple):
+    """A launch as a whole: its last tick, and ticks of all workers, channels and ports together.
+
+    `stalls` are by the reasons of STALLS; `channel_busy` is of reads and of drains.
+    """
+
+    device_ticks: int
+    stalls: tuple[int, ...]
+    channel_busy: tuple[int, ...]
+    port_busy: int
+
+
 @attrs.frozen
 class JobStats:
     """One job. `parts` (queue, dispatch, decode, load, other, device, completion) sum to `job_ticks`.
@@ -121,3 +133,13 @@ class JobStats:
     def transfers(self) -> int:
         """Reads and drain chains together."""
         return self.reads.transfers + self.writes.transfers
+
+    @property
+    def totals(self) -> LaunchTotals:
+        """The launch as a whole."""
+        return LaunchTotals(
+            self.device_ticks,
+            tuple(sum(worker.stalls[reason] for worker in self.workers) for reason in STALLS),
+            tuple(sum(pool.busy_ticks for pool in self.pools if pool.kind == kind) for kind in ("read", "write")),
+            sum(port.busy_ticks for port in self.ports),
+        )

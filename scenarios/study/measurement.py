@@ -38,6 +38,11 @@ class FailedJob:
     name: str
     text: str
 
+    @classmethod
+    def of(cls, job: AnyJob, status: str) -> "FailedJob":
+        """A job that ended in a status other than ok."""
+        return cls(job.name, f"ended in {status}")
+
 
 @attrs.frozen
 class Measurement:
@@ -141,10 +146,10 @@ def whole(measurement: Measurement) -> Measurement:
 
 
 def _measured(job: AnyJob, spec: DeviceSpec, outcome: Outcome) -> MeasuredJob | FailedJob:
-    if outcome.trouble or outcome.disagreement:
-        return FailedJob(
-            job.name, f"ended in {outcome.trouble.status}" if outcome.trouble else outcome.disagreement or ""
-        )
+    if outcome.trouble:
+        return FailedJob.of(job, outcome.trouble.status)
+    if outcome.disagreement:
+        return FailedJob(job.name, outcome.disagreement)
     result = outcome.run.result if outcome.run else None
     assert result is not None
     assert result.stats is not None

@@ -14,7 +14,7 @@ import attrs
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.study.sweep.batches import BatchRunner
 from tessbed.scenarios.study.sweep.executors import growing_executor
-from tessbed.scenarios.study.sweep.point import Batch, run_chunk
+from tessbed.scenarios.study.sweep.point import Batch, Result, run_chunk
 from tessbed.sim.spec.device_spec import DeviceSpec
 
 T = TypeVar("T")
@@ -39,9 +39,7 @@ class ParallelRuns:
     ) -> list[T]:
         """What `work`, a function of a module, returns for each device. Raises what it raises, of the first device."""
         chosen = growing_executor(self.processes)
-        runner = BatchRunner(
-            chosen.make_executor, chosen.width, chosen.deaths, partial(run_chunk, partial(_attempt, work))
-        )
+        runner = BatchRunner(chosen.make_executor, chosen.width, chosen.deaths, partial(_chunk, work))
         batch = Batch(scenario, engine, tuple((str(place), device) for place, device in enumerate(devices)))
         found: dict[str, dict[str, Any]] = {}
         with closing(runner):
@@ -53,6 +51,10 @@ class ParallelRuns:
 
 SERIAL = ParallelRuns(1)
 """All runs here, one after the other."""
+
+
+def _chunk(work: Callable[..., Any], batch: Batch) -> list[Result]:
+    return run_chunk(partial(_attempt, work, batch.scenario, batch.engine), batch)
 
 
 def _attempt(work: Callable[..., Any], scenario: Scenario, engine: str, device: DeviceSpec) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Entry of the exact engine: runs a Program in C or in Python, and says which; equal to the event engine throughout.
+"""Entry of the exact engine: counts a launch in C or in Python, and says which; equal to the event engine throughout.
+
+`count_launch` is the recurrence. What it counts is kept as it is: a sweep takes the totals of it, everybody else the
+`Timing`, with the statistics of each worker, pool and port, which is made when it is asked for.
 
 The recurrence is there twice, in Python (recurrence.py, period_skip.py) and in C (native.py), and gives the same
 numbers. `TESSBED_EXACT=python` or `=native` asks for one and gets it or is refused; without it, C runs where it was
@@ -7,20 +10,48 @@ built. A launch whose ticks could leave 62 bits is always Python's.
 
 import os
 
+import attrs
+
 from tessbed.sim.errors import EngineError
 from tessbed.sim.exact import native, period_skip
 from tessbed.sim.exact.program import CountResult, LaunchProgram, Sums, Tally, Timing
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
-from tessbed.sim.stats import STALLS, WORD, Digest, PoolStats, PortStats, WorkerStats
+from tessbed.sim.stats import STALLS, WORD, Digest, LaunchTotals, PoolStats, PortStats, WorkerStats
 
 VARIABLE = "TESSBED_EXACT"
 FORMS = ("native", "python")
 
 
+@attrs.frozen
+class LaunchCount:
+    """What was counted of a launch on a device of `spec`."""
+
+    spec: DeviceSpec
+    counted: native.Figures | CountResult
+
+    @property
+    def totals(self) -> LaunchTotals:
+        """The launch as a whole, without the way over its workers."""
+        return self.counted.totals
+
+    @property
+    def timing(self) -> Timing:
+        """The time part of its statistics, made anew each time."""
+        return _timing(self.spec, self.counted.result)
+
+
+def count_launch(spec: DeviceSpec, program: LaunchProgram, *, trace: bool = False) -> LaunchCount:
+    """Count a launch of one worker at least, on a device of that spec; `trace` keeps every transfer."""
+    counted = native.count_in_c(spec, program, tracing=trace) if chosen_form() == "native" else None
+    return LaunchCount(spec, counted or period_skip.count_in_python(spec, program, tracing=trace))
+
+
 def simulate(spec: DeviceSpec, program: LaunchProgram, *, trace: bool = False) -> Timing:
     """The timing of a launch of one worker at least, on a device of that spec; `trace` keeps every transfer."""
-    counted = native.count_in_c(spec, program, tracing=trace) if chosen_form() == "native" else None
-    counted = counted or period_skip.count_in_python(spec, program, tracing=trace)
+    return count_launch(spec, program, trace=trace).timing
+
+
+def _timing(spec: DeviceSpec, counted: CountResult) -> Timing:
     return Timing(
         device_ticks=max(tally.finish for tally in counted.tallies),
         workers=tuple(_worker(number, tally) for number, tally in enumerate(counted.tallies)),

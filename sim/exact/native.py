@@ -1,4 +1,7 @@
-"""Native form: a launch as the integers that `_exact` takes, and what it returns.
+"""Native form: a launch as the integers that `_exact` takes, and the figures that it returns.
+
+A sweep needs the totals of a launch alone, which are sums over columns of its figures; the numbers of each worker, pool
+and transfer are made of them for whoever asks.
 
 The extension is optional: it is absent after an install without a C compiler, unused when stale; `missing` says why.
 The orders of fields are the structs of `_exact.c`.
@@ -20,7 +23,7 @@ from tessbed.sim.exact.program import (
     TransferTimes,
 )
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
-from tessbed.sim.stats import STALLS, WORD
+from tessbed.sim.stats import STALLS, LaunchTotals
 
 SOURCES = 0x7E8FE485
 """The number of the C sources that this module was written for."""
@@ -36,20 +39,61 @@ MOST_TICKS = 1 << 61
 MOST_TRANSFERS = 1 << 40
 MOST_KEPT = 1 << 16
 """Bands in the runs of a launch whose tables are kept."""
+FINISH_AT, STALLS_AT, SUMS_AT = 1, 2, 2 + len(STALLS)
+GRANTS, ENDS, SUMS_FIELDS = 1, 3, 6
+WORKER_FIELDS = SUMS_AT + SUMS_FIELDS * len(DIRECTIONS)
+"""Of a worker's figures: start, finish, ticks by reason, and for each direction: transfers, two sums of two words, the
+low one first, and the weighted sum.
+"""
 BAND_FIELDS = 6
 """Of a Band: its first group, its wait groups, its ticks, whether it is ordered, its drain, its descriptors."""
 
 
+class Figures(NamedTuple):
+    """All that is counted of a launch, as `_exact` lays it out: workers, peaks of pools, busy ports, periods jumped."""
+
+    workers: int
+    ports: int
+    words: "array[int]"
+    times: "array[int]"
+
+    @property
+    def totals(self) -> LaunchTotals:
+        """The launch as a whole."""
+        end = self.workers * WORKER_FIELDS
+
+        def column(field: int) -> "array[int]":
+            return self.words[field:end:WORKER_FIELDS]
+
+        def total(field: int) -> int:
+            return sum(column(field)) + (sum(column(field + 1)) << 64)
+
+        return LaunchTotals(
+            device_ticks=max(column(FINISH_AT)),
+            stalls=tuple([sum(column(field)) for field in range(STALLS_AT, SUMS_AT)]),
+            channel_busy=tuple(
+                [total(at + ENDS) - total(at + GRANTS) for at in range(SUMS_AT, WORKER_FIELDS, SUMS_FIELDS)]
+            ),
+            port_busy=sum(self.words[-1 - self.ports : -1]),
+        )
+
+    @property
+    def result(self) -> CountResult:
+        """The same as `count_in_python` has it."""
+        return _result(self.workers, self.ports, self.words.tolist(), self.times)
+
+
 def count_in_c(
     spec: DeviceSpec, program: LaunchProgram, *, tracing: bool = False, skips: bool = True
-) -> CountResult | None:
-    """All that is counted of a launch, as `count_in_python` does; None where its ticks could leave 62 bits."""
+) -> Figures | None:
+    """All that is counted of a launch; None where its ticks could leave 62 bits."""
     tables = program.kept.get("native") or _tables(program)
     if not _fits(spec, len(program.workers), tables.bounds):
         return None
     settings = array("q", engine_settings(spec, skips=skips and not tracing, tracing=tracing))
     figures, times = figures_in_c(settings, *tables.arrays)
-    return _counted(len(program.workers), spec, array("q", figures).tolist(), array("q", times))
+    ports = len(DIRECTIONS) if spec.memory.split_port else 1
+    return Figures(len(program.workers), ports, array("Q", figures), array("q", times))
 
 
 def figures_in_c(
@@ -152,16 +196,13 @@ def run_tables(workers: tuple[tuple[BandRun, ...], ...]) -> "tuple[array[int], a
     return order, runs, spans
 
 
-def _counted(workers: int, spec: DeviceSpec, figures: list[int], times: "array[int]") -> CountResult:
-    reasons = len(STALLS)
-    size, sums = 2 + reasons + 6 * len(DIRECTIONS), 2 + reasons
+def _result(workers: int, ports: int, figures: list[int], times: "array[int]") -> CountResult:
     tallies = []
-    for first in range(0, workers * size, size):
-        mine = figures[first : first + size]
-        reads, drains = (_sums(mine[at : at + 6]) for at in (sums, sums + 6))
-        tallies.append(Tally(mine[0], mine[1], tuple(mine[2:sums]), (reads, drains)))
-    rest = figures[workers * size : -1]
-    ports = len(DIRECTIONS) if spec.memory.split_port else 1
+    for first in range(0, workers * WORKER_FIELDS, WORKER_FIELDS):
+        mine = figures[first : first + WORKER_FIELDS]
+        reads, drains = (_sums(mine[at : at + SUMS_FIELDS]) for at in range(SUMS_AT, WORKER_FIELDS, SUMS_FIELDS))
+        tallies.append(Tally(mine[0], mine[1], tuple(mine[STALLS_AT:SUMS_AT]), (reads, drains)))
+    rest = figures[workers * WORKER_FIELDS : -1]
     return CountResult(
         tallies=tuple(tallies),
         peaks=tuple(rest[:-ports]),
@@ -172,8 +213,5 @@ def _counted(workers: int, spec: DeviceSpec, figures: list[int], times: "array[i
 
 
 def _sums(figures: Sequence[int]) -> Sums:
-    """Sums of ticks come as two words, the low one first; the weighted sum as one."""
     transfers, grants_low, grants_high, ends_low, ends_high, weighted = figures
-    return Sums(
-        transfers, (grants_high << 64) + (grants_low & WORD), (ends_high << 64) + (ends_low & WORD), weighted & WORD
-    )
+    return Sums(transfers, (grants_high << 64) + grants_low, (ends_high << 64) + ends_low, weighted)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from tessbed.sim.stats import Digest, PoolStats, PortStats, WorkerStats
+from tessbed.sim.stats import Digest, LaunchTotals, PoolStats, PortStats, WorkerStats
 
 
 class Cost(NamedTuple):
@@ -104,6 +104,23 @@ class CountResult:
     port_busy: tuple[int, ...]
     times: tuple[TransferTimes, ...]
     jumped: int
+
+    @property
+    def totals(self) -> LaunchTotals:
+        """The launch as a whole."""
+        stalls = zip(*(tally.stalls for tally in self.tallies), strict=True)
+        sums = zip(*(tally.sums for tally in self.tallies), strict=True)
+        return LaunchTotals(
+            max(tally.finish for tally in self.tallies),
+            tuple(map(sum, stalls)),
+            tuple(sum(own.ends - own.grants for own in kind) for kind in sums),
+            sum(self.port_busy),
+        )
+
+    @property
+    def result(self) -> "CountResult":
+        """Itself, where `native.Figures` still has to be read."""
+        return self
 
 
 @attrs.frozen

@@ -79,7 +79,7 @@ def command(
 
 def _check_traceable(scenario: "Scenario", engine: str) -> None:
     """Refuse a timeline of what has none: it is made of the events of the device."""
-    from tessbed.scenarios.exact_device import not_exact_because
+    from tessbed.scenarios.exact.exact_device import not_exact_because
     from tessbed.scenarios.study.measurement import studied
 
     studied(scenario, "trace")

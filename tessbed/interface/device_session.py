@@ -19,7 +19,7 @@ from tessbed.scenarios import backends
 from tessbed.scenarios.backends import BackendRun, Bytes
 from tessbed.scenarios.custom.kernel_run import KernelRun, plan_for_arrays, run_on
 from tessbed.scenarios.engine_compare import engine_difference
-from tessbed.scenarios.exact_device import ExactDevice
+from tessbed.scenarios.exact.exact_device import ExactDevice
 from tessbed.scenarios.judgement import judge_output
 from tessbed.scenarios.model import AnyJob, Geometry, InputSource, KernelJob, ScenarioJob
 from tessbed.scenarios.outcome import NO_OUTPUT, Outcome

@@ -10,16 +10,18 @@ from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.launch_summary import exact_program, fields_that_plan, plan_launch
 from tessbed.kernels.ev74.codec import decode
 from tessbed.kernels.ev74.encode import encode_plan
-from tessbed.scenarios import backends, exact_device
+from tessbed.scenarios import backends
 from tessbed.scenarios.engine_compare import engine_difference
-from tessbed.scenarios.exact_device import not_exact_because, prepare_launch
+from tessbed.scenarios.exact import job_binding
+from tessbed.scenarios.exact.exact_device import not_exact_because
+from tessbed.scenarios.exact.job_binding import prepare_launch
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.library import catalogue, load
 from tessbed.scenarios.report import document, exit_code
 from tessbed.scenarios.runner import run_scenario
 from tessbed.sim.events import event_queue
-from tessbed.sim.exact.engine import simulate
+from tessbed.sim.exact.engine import count_launch, simulate
 from tessbed.sim.exact.program import LaunchProgram
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tessbed.sim.stats import JobStats
@@ -71,7 +73,7 @@ def compare(geometry, seed):
         job = backends.submit(runtime, plan, source, target, workers=workers)
         events = runtime.wait(job).stats
         launch = prepare_launch(plan, spec, workers, source.address, target.address)
-    timing = launch.timing(spec, trace=True)
+    timing = launch.count(spec, trace=True).timing
     for name in ("device_ticks", "workers", "pools", "ports", "digests"):
         assert getattr(timing, name) == getattr(events, name), name
     assert (launch.outline.reads, launch.outline.writes) == (events.reads, events.writes)
@@ -128,10 +130,11 @@ def test_verify_names_the_tick_and_fails(monkeypatch) -> None:
     """Where the engines part, the run fails with the first tick that differs, and its exit code is 1."""
 
     def wrong(spec, program, trace):
-        timing = simulate(spec, program, trace=trace)
-        return attrs.evolve(timing, trace=tuple(m._replace(done=m.done + 1) for m in timing.trace))
+        found = count_launch(spec, program, trace=trace)
+        times = tuple(m._replace(done=m.done + 1) for m in found.counted.result.times)
+        return attrs.evolve(found, counted=attrs.evolve(found.counted.result, times=times))
 
-    monkeypatch.setattr(exact_device, "simulate", wrong)
+    monkeypatch.setattr(job_binding, "count_launch", wrong)
     done = run_scenario(compose(parse_toml(SMALL, "f"), None), engine="verify")
     assert not done.ok
     assert exit_code(done) == 1

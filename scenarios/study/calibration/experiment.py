@@ -12,7 +12,7 @@ from pathlib import Path
 import attrs
 
 from tessbed.scenarios.custom.preparation import prepared
-from tessbed.scenarios.exact_device import not_exact_because
+from tessbed.scenarios.exact.exact_device import not_exact_because
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.library import load
 from tessbed.scenarios.model import AnyJob, Scenario, to_values

@@ -14,7 +14,7 @@ from tessbed.kernels.a65.cost.model import a65_cost
 from tessbed.kernels.errors import NotRepresentable
 from tessbed.runtime.errors import HeapExhausted
 from tessbed.scenarios.custom.preparation import prepared
-from tessbed.scenarios.exact_device import ExactDevice
+from tessbed.scenarios.exact.exact_device import ExactDevice
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.load.load_model import (
     A65_SERVER,

@@ -11,7 +11,7 @@ from tessbed.firmware_models.image import FirmwareImage
 from tessbed.kernels.custom.kernel_plan import plan_kernel
 from tessbed.kernels.custom.loading import load_kernel
 from tessbed.runtime.runtime import Runtime
-from tessbed.scenarios.exact_device import ExactDevice
+from tessbed.scenarios.exact.exact_device import ExactDevice
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.model import KernelJob, ScenarioJob

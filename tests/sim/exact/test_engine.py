@@ -11,10 +11,11 @@ import pytest
 
 from tessbed.sim.errors import EngineError
 from tessbed.sim.exact import native, period_skip
-from tessbed.sim.exact.engine import FORMS, VARIABLE, chosen_form, simulate
+from tessbed.sim.exact.engine import FORMS, VARIABLE, chosen_form, count_launch, simulate
 from tessbed.sim.exact.program import BandRun, Cost, LaunchProgram, TimedBand
 from tessbed.sim.exact.recurrence import Recurrence
-from tessbed.sim.spec.device_spec import DeviceSpec, override
+from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec, override
+from tessbed.sim.stats import STALLS
 from tests.sim.programs import body_of, random_bands, random_device, random_launch, timed
 from tests.sim.rig import build
 
@@ -41,7 +42,15 @@ def compare(seed, monkeypatch):
         assert attrs.evolve(exact, trace=()) == simulate(spec, program), form
         for name in ("device_ticks", "workers", "pools", "ports", "digests"):
             assert getattr(exact, name) == getattr(events, name), (form, name)
+        assert count_launch(spec, program).totals == totals(events), form
     return [row[0] for row in theirs]
+
+
+def totals(events):
+    """The totals of a job, from the statistics that the event engine kept of its workers, pools and ports."""
+    stalls = tuple(sum(worker.stalls[reason] for worker in events.workers) for reason in STALLS)
+    busy = tuple(sum(pool.busy_ticks for pool in events.pools if pool.kind == kind) for kind in DIRECTIONS)
+    return events.device_ticks, stalls, busy, sum(port.busy_ticks for port in events.ports)
 
 
 @pytest.mark.parametrize("first", range(0, QUICK, PER_TEST))
@@ -74,7 +83,8 @@ def jumps(seed):
     if not native.missing:
         found += [native.count_in_c(spec, program), native.count_in_c(spec, program, skips=False)]
     for counted in found:
-        assert attrs.evolve(counted, jumped=0) == walked
+        assert attrs.evolve(counted.result, jumped=0) == walked
+        assert counted.totals == walked.totals
     return found[0].jumped
 
 
@@ -107,7 +117,8 @@ def test_a_uniform_grid_costs_the_same_whatever_its_size(workers, monkeypatch) -
         counted = period_skip.count_in_python(*grid(tiles, workers))
         assert sum(tally.sums[1].transfers for tally in counted.tallies) == tiles
         if not native.missing:
-            assert attrs.evolve(native.count_in_c(*grid(tiles, workers)), jumped=0) == attrs.evolve(counted, jumped=0)
+            native_result = native.count_in_c(*grid(tiles, workers)).result
+            assert attrs.evolve(native_result, jumped=0) == attrs.evolve(counted, jumped=0)
     assert 0 < served[10_000_000] <= 2 * served[10_000] < 5000
 
 

@@ -40,7 +40,7 @@ def same_counts(spec: DeviceSpec, program: LaunchProgram) -> int:
     jumped = period_skip.count_in_python(spec, program)
     others = [] if native.missing else [native.count_in_c(spec, program), native.count_in_c(spec, program, skips=False)]
     for counted in (jumped, *others):
-        assert attrs.evolve(counted, jumped=0) == walked
+        assert attrs.evolve(counted.result, jumped=0) == walked
     return jumped.jumped
 
 

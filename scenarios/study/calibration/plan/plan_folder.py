@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tessbed.kernels.disassembly import disassemble
-from tessbed.scenarios.exact_device import ExactDevice
+from tessbed.scenarios.exact.exact_device import ExactDevice
 from tessbed.scenarios.format.toml_writer import toml_text, value_text
 from tessbed.scenarios.model import KernelJob
 from tessbed.scenarios.output.files import check_file, write_files

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tessbed.firmware_models.launch_outline import BandShape, Outline
-from tessbed.scenarios.exact_device import ExactDevice
+from tessbed.scenarios.exact.exact_device import ExactDevice
 from tessbed.scenarios.study.calibration.experiment import Experiment
 from tessbed.scenarios.study.calibration.prediction.compute_terms import TERMS, counting_device, term_matrix
 from tessbed.sim.exact.launch_tables import LaunchOrder, LaunchTables

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from tessbed.firmware_models.launch_summary import exact_program
-from tessbed.scenarios.exact_device import ExactDevice
+from tessbed.scenarios.exact.exact_device import ExactDevice
 from tessbed.scenarios.study.calibration.board_data import FIT, Observation, Table
 from tessbed.scenarios.study.calibration.experiment import Experiment
 from tessbed.scenarios.study.calibration.parameter_space import PARAMETERS, parameter_value

@@ -16,7 +16,7 @@ from tessbed.scenarios.study.sweep import executors, point, space
 from tessbed.scenarios.study.sweep.batches import BatchRunner
 from tessbed.scenarios.study.sweep.execution import open_store, plan_sweep, run_sweep
 from tessbed.scenarios.study.sweep.executors import LocalExecutor
-from tessbed.scenarios.study.sweep.point import run_point
+from tessbed.scenarios.study.sweep.point import PointRunner
 from tessbed.scenarios.study.sweep.resolver import Resolver
 
 pytest.importorskip("optuna")
@@ -32,11 +32,12 @@ def timed(monkeypatch):
     """Counts, beside the search and its own counters, what is simulated: (engine, device) of each."""
     found = []
 
-    def counted(scenario, engine, device):
-        found.append((engine, device))
-        return run_point(scenario, engine, device)
+    def counted(self, device):
+        found.append((self.engine, device))
+        return row(self, device)
 
-    monkeypatch.setattr(point, "run_point", counted)
+    row = PointRunner.row
+    monkeypatch.setattr(PointRunner, "row", counted)
     return found
 
 
@@ -333,14 +334,14 @@ def test_without_optuna(monkeypatch) -> None:
 def test_an_interrupted_search_says_how_many_configurations_are_kept(tmp_path, monkeypatch, capfd) -> None:
     """Each chunk is in the file when it is done; the number is that of the rows."""
     monkeypatch.chdir(tmp_path)
-    calls = iter(range(100))
+    calls, row = iter(range(100)), PointRunner.row
 
-    def counted(scenario, engine, device):
+    def counted(self, device):
         if next(calls) == 5:
             raise KeyboardInterrupt
-        return run_point(scenario, engine, device)
+        return row(self, device)
 
-    monkeypatch.setattr(point, "run_point", counted)
+    monkeypatch.setattr(PointRunner, "row", counted)
     monkeypatch.setattr(point, "CHUNK_S", 0)
     with pytest.raises(SystemExit) as ended:
         main(["search", "luma", "--over", "device.workers=1..16", "--sampler", "grid", "--db", "r"])

@@ -18,7 +18,7 @@ from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.library import load
 from tessbed.scenarios.runner import run_scenario
-from tessbed.scenarios.study.measurement import measure_scenario, studied
+from tessbed.scenarios.study.measurement import studied
 from tessbed.scenarios.study.parameters import knobs
 from tessbed.scenarios.study.sweep import point, resolver, space, table
 from tessbed.scenarios.study.sweep.batches import BatchRunner
@@ -175,14 +175,15 @@ def test_an_exception_of_the_work_is_no_death(tmp_path, monkeypatch, where) -> N
 def test_a_bug_in_one_point_is_its_row(tmp_path, monkeypatch) -> None:
     """The others have their results; the point is run once, and again by the next sweep."""
 
-    def buggy(scenario, engine, *, trace):
-        asked.append((scenario.device.workers, scenario.device.slots))
+    def buggy(timer, device):
+        asked.append((device.workers, device.slots))
         if asked[-1] == (2, 2):
             raise ZeroDivisionError("a bug")
-        return measure_scenario(scenario, engine, trace=trace)
+        return exact_row(timer, device)
 
     asked: list[tuple[int, int]] = []
-    monkeypatch.setattr(point, "measure_scenario", buggy)
+    exact_row = point.exact_row
+    monkeypatch.setattr(point, "exact_row", buggy)
     bad = [row for row in swept(tmp_path) if row["error"]]
     assert [(row["device.workers"], row["device.slots"], row["error"]) for row in bad] == [
         (2, 2, "ZeroDivisionError: a bug")
@@ -352,7 +353,7 @@ def test_a_chunk_that_turns_out_slow_is_handed_over_early(monkeypatch) -> None:
     """A worker stops when its time is up; the rest of the chunk waits in its place; no point is lost or repeated."""
     clock = iter(range(100_000))
     monkeypatch.setattr(point, "perf_counter", lambda: next(clock) / 10)
-    monkeypatch.setattr(point, "run_point", lambda scenario, engine, device: {"error": str(device)})
+    monkeypatch.setattr(point.PointRunner, "row", lambda self, device: {"error": str(device)})
     batch = point.Batch(None, "exact", tuple((str(n), n) for n in range(300)))
     assert len(point.run_batch(batch)) == 3
     found = list(BatchRunner(LocalExecutor, 1).run([batch]))

@@ -8,7 +8,7 @@ import pytest
 
 from tessbed.kernels.custom.codec import check_call, is_custom
 from tessbed.kernels.ev74.rules import check_packet
-from tessbed.scenarios.exact_device import ExactDevice
+from tessbed.scenarios.exact.exact_device import ExactDevice
 from tessbed.scenarios.study.calibration.board_data import Setup
 from tessbed.scenarios.study.calibration.experiment import read_experiment
 from tessbed.scenarios.study.calibration.plan.candidates import Candidate, candidates

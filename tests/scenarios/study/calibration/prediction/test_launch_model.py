@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from tessbed.scenarios.exact_device import ExactDevice
+from tessbed.scenarios.exact.exact_device import ExactDevice
 from tessbed.scenarios.study.calibration.experiment import Experiment
 from tessbed.scenarios.study.calibration.parameter_space import PARAMETERS, parameter_value
 from tessbed.scenarios.study.calibration.prediction.launch_model import LaunchModel, interpolated

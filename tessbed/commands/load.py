@@ -18,7 +18,8 @@ The ticks of each job are the exact engine's; frames wait for devices, cores and
 With --engine verify the first frames also run on the event engine, with the runtime and real bytes; every tick of every
 job must agree.
 
-Exit code: 0 ok, 1 the engines disagree, a byte is wrong or a fault strikes nothing, 2 invalid input."""
+Exit code: 0 ok, 1 a --require does not hold, the engines disagree, a byte is wrong or a fault strikes nothing,
+2 invalid input."""
 
 
 @new_command("load", HELP)
@@ -35,8 +36,15 @@ Exit code: 0 ok, 1 the engines disagree, a byte is wrong or a fault strikes noth
     "conditions",
     multiple=True,
     metavar="CONDITION",
-    help='Find the highest rate at which this holds of every stream, such as "p99 <= 5_000_000" or "missed <= 1%".'
+    help='Find the highest rate at which this holds of every stream, such as "p99 <= 5 ms" or "missed <= 1%".'
     " Can be repeated.",
+)
+@click.option(
+    "--require",
+    "required",
+    multiple=True,
+    metavar="CONDITION",
+    help="Fail unless this holds of every stream. Can be repeated.",
 )
 @click.option(
     "--loadgen",
@@ -62,6 +70,7 @@ def command(
     seed: int | None,
     engine: str,
     conditions: tuple[str, ...],
+    required: tuple[str, ...],
     loadgen: str | None,
     varied: tuple[str, ...],
     outputs: tuple[str, ...],
@@ -72,7 +81,9 @@ def command(
 ) -> int:
     """The report on stdout; returns the exit code."""
     if varied:
-        given = [name for name, value in (("--find", conditions), ("--loadgen", loadgen)) if value]
+        given = [
+            name for name, value in (("--find", conditions), ("--require", required), ("--loadgen", loadgen)) if value
+        ]
         if plot is not None:
             raise click.UsageError("got --vary with --plot, wanted one of them: a plot shows one load")
         if given or engine != "exact":
@@ -82,14 +93,12 @@ def command(
         raise click.UsageError("got --out without --vary, wanted both: the table has a row for each varied value")
     from tessbed.scenarios.library import load
     from tessbed.scenarios.study.load import report
+    from tessbed.scenarios.study.load.conditions import breaches
     from tessbed.scenarios.study.load.load_study import load_program, study_load
-    from tessbed.scenarios.study.load.rate_search import parse_condition
 
-    for text in conditions:
-        parse_condition(text)
     scenario = load(file, settings, seed)
     program = load_program(scenario, loadgen)
-    reported = study_load(scenario, program, conditions, loadgen, verify=engine == "verify")
+    reported = study_load(scenario, program, conditions, loadgen, required=required, verify=engine == "verify")
     if timeline is not None:
         from tessbed.scenarios.study.load.load_timeline import show_load
 
@@ -102,7 +111,8 @@ def command(
         save(plot_load(reported, DeviceCaption.of(scenario)), plot)
     print_result(reported, lambda: report.lines(reported), as_json=as_json)
     idle = [fault for fault in reported.get("faults", {}).get("faults", ()) if not fault["struck"]]
-    return FAILED if idle or reported.get("verification", {}).get("disagreement") else OK
+    broken = breaches(reported.get("require", ()))
+    return FAILED if idle or broken or reported.get("verification", {}).get("disagreement") else OK
 
 
 def _sweep(

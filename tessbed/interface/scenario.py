@@ -1,7 +1,7 @@
 """Scenario: a scenario file, a scenario that ships, or a table of values, to run and to study."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -126,12 +126,14 @@ class Scenario:
         chosen, traced = checked_name("engine", engine, ENGINES), checked_flag("trace", trace)
         return run_report(run_scenario(self._admitted, engine=chosen, trace=traced))
 
-    def run_load(self, *, find: object = (), loadgen: str | None = None, verify: bool = False) -> StudyReport:
+    def run_load(
+        self, *, find: object = (), require: object = (), loadgen: str | None = None, verify: bool = False
+    ) -> StudyReport:
         """Run the streams of frames, as `tessbed load`: a row for each stream, with its latencies in ticks.
 
-        `find` is a condition or several, such as "p99 <= 5_000_000", that hold up to a rate; `loadgen` sends frames as
-        a scenario of MLPerf's LoadGen; with `verify` the first frames run by events, with every byte. Raises
-        ScenarioError where the scenario has no streams.
+        `find` is a condition or several, such as "p99 <= 5 ms", that hold up to a rate; those of `require` are judged
+        in the report's "require"; `loadgen` sends frames as a scenario of MLPerf's LoadGen; with `verify` the first
+        frames run by events, with every byte. Raises ScenarioError where the scenario has no streams.
 
         >>> import tessbed
         >>> report = tessbed.Scenario.load("yolov8n-pipeline-int8").run_load()
@@ -143,12 +145,12 @@ class Scenario:
         from tessbed.scenarios.study.load import report
         from tessbed.scenarios.study.load.load_study import load_program, study_load
 
-        wanted = [find] if isinstance(find, str) else find
-        if not isinstance(wanted, list | tuple) or not all(isinstance(text, str) for text in wanted):
-            raise refused("find", find, 'a condition such as "p99 <= 5_000_000", or a list of them')
+        wanted, required = _conditions("find", find), _conditions("require", require)
         sent = None if loadgen is None else checked_name("loadgen", loadgen, LOADGEN_SCENARIOS)
         program = load_program(self._admitted, sent)
-        reported = study_load(self._admitted, program, wanted, sent, verify=checked_flag("verify", verify))
+        reported = study_load(
+            self._admitted, program, wanted, sent, required=required, verify=checked_flag("verify", verify)
+        )
         return study_report("load", reported, report.lines(reported))
 
     def explain(self, *, engine: str = "exact") -> StudyReport:
@@ -315,6 +317,13 @@ def _percent(name: str, value: object) -> float:
     if isinstance(plain, bool) or not isinstance(plain, int | float) or not 0 <= plain < float("inf"):
         raise refused(name, value, "a number of percent, 0 or more")
     return float(plain)
+
+
+def _conditions(name: str, value: object) -> Sequence[str]:
+    wanted = [value] if isinstance(value, str) else value
+    if isinstance(wanted, list | tuple) and all(isinstance(text, str) for text in wanted):
+        return wanted
+    raise refused(name, value, 'a condition such as "p99 <= 5 ms", or a list of them')
 
 
 def _source(values: dict[str, Any]) -> Source:

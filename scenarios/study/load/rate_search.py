@@ -6,68 +6,21 @@ all hold the search halves its steps until they are a thousandth of the rate. A 
 rate, so what is found is a rate at which all hold, and a little more at which one does not.
 """
 
-import operator
-import re
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 import attrs
-import numpy as np
 
-from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError, nearest
 from tessbed.scenarios.load.load_model import Arrivals
-from tessbed.scenarios.load.percentiles import PERCENTILES, latency_summary, sample_floor
 from tessbed.scenarios.load.program import LoadProgram
 from tessbed.scenarios.load.simulation import LoadRun, arrival_rate, is_stable
+from tessbed.scenarios.study.load.conditions import Condition, check_frames, refused_condition
 
-MEASURES = ("mean", *PERCENTILES, "max", "missed", "dropped")
-TESTS: dict[str, Callable[[float, float], bool]] = {"<=": operator.le, "<": operator.lt}
-CONDITION = re.compile(r"\s*(\w+)\s*(<=|<)\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*(%?)\s*")
 FINEST = 1000
 """The search ends where a step is a thousandth of the rate."""
 FARTHEST = 20
 """It doubles or halves the rate so many times at most."""
-
-
-@attrs.frozen
-class Condition:
-    """What must hold of every stream: a latency in ticks, or frames missed or dropped, as a number or in per cent."""
-
-    measure: str
-    test: str
-    limit: float
-    percent: bool
-    text: str
-
-    def holds(self, run: LoadRun, stream: int) -> bool:
-        """Whether it holds of a stream, which is stable then."""
-        if not is_stable(run, stream):
-            return False
-        if self.measure in ("missed", "dropped"):
-            names = ("dropped", "failed", "late") if self.measure == "missed" else ("dropped",)
-            value = sum(run.total(stream, name) for name in names)
-            share = 100 * value / max(1, run.total(stream, "offered"))
-            return TESTS[self.test](share if self.percent else value, self.limit)
-        found = latency_summary(run.latencies(stream))[self.measure]
-        return found is not None and TESTS[self.test](found, self.limit)
-
-
-def parse_condition(text: str) -> Condition:
-    """A condition such as `p99 <= 5_000_000` or `missed <= 1%`. Raises ScenarioError."""
-    found = CONDITION.fullmatch(text)
-    if found is None:
-        raise _refusal(f'got "{text}", wanted such as "p99 <= 5_000_000" or "missed <= 1%"')
-    measure, test, limit, percent = found.groups()
-    if measure not in MEASURES:
-        raise _refusal(f'got "{measure}", wanted {", ".join(MEASURES)}{nearest(measure, MEASURES)}')
-    if percent and measure not in ("missed", "dropped"):
-        raise _refusal(f'got "{text}", wanted ticks: only missed and dropped are in per cent')
-    return Condition(measure, test, float(limit.replace("_", "")), bool(percent), text.strip())
-
-
-def _refusal(text: str) -> ScenarioError:
-    return ScenarioError([Problem(Location("--find"), text, "usage")])
 
 
 def at_rate(program: LoadProgram, factor: Fraction) -> LoadProgram:
@@ -95,8 +48,10 @@ def find_rate(
     Raises ScenarioError where no stream has a rate, and where there are too few frames for a percentile.
     """
     if not any(arrival_rate(stream) for stream in program.streams):
-        raise _refusal("no stream has a rate: all are closed or at once, wanted every, poisson, gamma or a trace")
-    _check_frames(program, conditions, runs(program))
+        raise refused_condition(
+            "no stream has a rate: all are closed or at once, wanted every, poisson, gamma or a trace"
+        )
+    check_frames(conditions, runs(program))
 
     def failing(factor: Fraction) -> str | None:
         run = runs(at_rate(program, factor))
@@ -145,15 +100,6 @@ def _failing(run: LoadRun, conditions: Sequence[Condition]) -> Iterator[str]:
 def _rate(stream: Any, clock_mhz: int) -> float | None:
     rate = arrival_rate(stream)
     return round(rate * clock_mhz * 10**6, 4) if rate else None
-
-
-def _check_frames(program: LoadProgram, conditions: Sequence[Condition], run: LoadRun) -> None:
-    """Raise ScenarioError for a percentile of too few frames: it would never hold."""
-    for condition in conditions:
-        needed = sample_floor(PERCENTILES[condition.measure]) if condition.measure in PERCENTILES else 1
-        offered = min(np.min([run.total(n, "offered") - program.warmup for n in range(len(program.streams))]), 10**9)
-        if offered < needed:
-            raise _refusal(f"{condition.text}: got {offered} frames behind the warm-up, wanted at least {needed}")
 
 
 def found_rate_lines(found: dict[str, Any]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.provenance.basis_words import KEY, basis_document, ticks_lines
 from tessbed.scenarios.provenance.tick_basis import tick_basis
+from tessbed.scenarios.study.load.conditions import breaches, required_lines
 from tessbed.scenarios.study.load.fault_report import fault_document, fault_lines
 from tessbed.scenarios.study.load.rate_search import found_rate_lines
 
@@ -221,10 +222,13 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
         yield f"loadgen {reported['loadgen']['scenario']}: {metric['stream']}: {metric['metric']}: {value}"
     if "find" in reported:
         yield from found_rate_lines(reported["find"])
+    yield from required_lines(reported.get("require", ()))
     if "verification" in reported:
         yield _verification_line(reported["verification"])
     yield ""
     yield verdict(reported["streams"])
+    if broken := len(breaches(reported.get("require", ()))):
+        yield f"failed: {broken} requirement{'s do' if broken > 1 else ' does'} not hold"
 
 
 def _stream_table(streams: list[dict[str, Any]], *, failures: bool) -> list[str]:

@@ -9,5 +9,5 @@ TEXT = (Path(__file__).parents[4] / "docs" / "load.md").read_text(encoding="utf-
 
 def test_load_sessions() -> None:
     """Every console block is the real output, word for word."""
-    assert len(SESSION.findall(TEXT)) == 12
+    assert len(SESSION.findall(TEXT)) == 13
     assert renew_sessions(TEXT) == TEXT

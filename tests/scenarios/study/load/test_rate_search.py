@@ -10,8 +10,9 @@ from tessbed.scenarios.format.diagnostics import ScenarioError
 from tessbed.scenarios.load.load_model import Arrivals, Distribution
 from tessbed.scenarios.load.program import LoadProgram
 from tessbed.scenarios.load.simulation import simulate_load
+from tessbed.scenarios.study.load.conditions import parse_condition
 from tessbed.scenarios.study.load.loadgen import as_loadgen
-from tessbed.scenarios.study.load.rate_search import find_rate, parse_condition
+from tessbed.scenarios.study.load.rate_search import find_rate
 from tests.scenarios.load.programs import constant, tandem
 
 SERVICE = 1_000_000
@@ -19,7 +20,7 @@ SERVICE = 1_000_000
 
 def found(program: LoadProgram, *conditions: str) -> dict[str, Any]:
     """The document of a search at 1000 MHz."""
-    return find_rate(program, [parse_condition(text) for text in conditions], 1000, simulate_load)
+    return find_rate(program, [parse_condition(text, 1000) for text in conditions], 1000, simulate_load)
 
 
 @pytest.mark.parametrize("period", [1_500_000, 400_000])
@@ -44,21 +45,6 @@ def test_nothing_holds_what_no_frame_can() -> None:
     """A bound below the service holds at no rate."""
     document = found(tandem(Arrivals("every", constant(SERVICE)), [constant(SERVICE)], 1000), "max < 1_000_000")
     assert document["factor"] is None
-
-
-REFUSED = {
-    "no condition": ("fast", 'got "fast", wanted such as "p99 <= 5_000_000" or "missed <= 1%"'),
-    "no measure": ("p98 <= 5", 'got "p98", wanted mean, p50, p90, p95, p99, max, missed, dropped; did you mean p90?'),
-    "ticks in per cent": ("p99 <= 5%", 'got "p99 <= 5%", wanted ticks: only missed and dropped are in per cent'),
-}
-
-
-@pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
-def test_a_condition_that_is_none_is_refused(text: str, message: str) -> None:
-    """The message says what is wanted."""
-    with pytest.raises(ScenarioError) as refused:
-        parse_condition(text)
-    assert message in str(refused.value)
 
 
 def test_a_percentile_of_too_few_frames_is_refused() -> None:

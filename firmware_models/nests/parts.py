@@ -18,7 +18,7 @@ from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.transfer.cost import Counts
 from tessbed.sim.transfer.descriptor import Descriptor, check_fields
-from tessbed.sim.transfer.phase_counts import PhaseCounts
+from tessbed.sim.transfer.phase_counts import PhaseCounts, distinct
 
 Array = Any
 Statistics = tuple[tuple[str, int], ...]
@@ -70,7 +70,7 @@ class Sides:
     counts: list[PhaseCounts]
     addresses: Array
     touched: list[tuple[Counts, ...]] = attrs.field(factory=list, init=False)
-    _numbers: dict[bytes, int] = attrs.field(factory=dict, init=False)
+    _numbers: dict[tuple[int, ...], int] = attrs.field(factory=dict, init=False)
     _known: Array = attrs.field(factory=lambda: np.full(PAGE_BYTES, -1, np.int32), init=False)
 
     @classmethod
@@ -83,24 +83,30 @@ class Sides:
         """The places in `touched` where all descriptors are as far ahead."""
         found = self._known[ahead]
         if (found < 0).any():
-            missing = np.unique(ahead[found < 0])
+            wanted = np.zeros(PAGE_BYTES, bool)
+            wanted[ahead] = True
+            missing = np.flatnonzero(wanted & (self._known < 0))
             self._known[missing] = self.apart([missing] * len(self.counts), len(missing))
             found = self._known[ahead]
         return found
 
     def apart(self, ahead: list[Array], count: int) -> Array:
         """The places in `touched` where each descriptor has its own distances, `count` of them."""
-        each = np.empty((count, len(self.counts)), np.int32)
-        for column, (counts, address, by) in enumerate(zip(self.counts, self.addresses, ahead, strict=True)):
-            each[:, column] = counts.numbers((address + by) % PAGE_BYTES)
-        return np.asarray([self._number(row) for row in each], np.int32)
+        if not self.counts:
+            return np.full(count, self._number(()), np.int32)
+        columns = [
+            counts.numbers((address + by) % PAGE_BYTES)
+            for counts, address, by in zip(self.counts, self.addresses, ahead, strict=True)
+        ]
+        firsts, numbers = distinct(columns)
+        different = zip(*[column[firsts].tolist() for column in columns], strict=True)
+        return np.asarray([self._number(row) for row in different], np.int32)[numbers]
 
-    def _number(self, row: Array) -> int:
-        key = row.tobytes()
-        known = self._numbers.get(key)
+    def _number(self, row: tuple[int, ...]) -> int:
+        known = self._numbers.get(row)
         if known is None:
-            known = self._numbers[key] = len(self.touched)
-            self.touched.append(tuple([of.counts[at] for of, at in zip(self.counts, row.tolist(), strict=True)]))
+            known = self._numbers[row] = len(self.touched)
+            self.touched.append(tuple([of.counts[at] for of, at in zip(self.counts, row, strict=True)]))
         return known
 
 

@@ -5,6 +5,7 @@ is a function of a: between two blocks it grows by one for each row that steps i
 where the rows are in their blocks gives it for all addresses, without Euclid and without a loop over them.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -39,13 +40,25 @@ class PhaseCounts:
         """Places in `counts` of what is touched at these phases. Raises HazardError where rows of a drain overlap."""
         found = self._known[phases]
         if (found < 0).any():
-            missing = np.unique(phases[found < 0])
-            several = count_phases if len(missing) > FEW_PHASES else _one_by_one
-            self._known[missing] = [
-                self._number(counts) for counts in several(self.spec, self.kind, self.shape, missing)
-            ]
+            wanted = np.zeros(PAGE_BYTES, bool)
+            wanted[phases] = True
+            missing = np.flatnonzero(wanted & (self._known < 0))
+            self._known[missing] = self._counted(missing) if len(missing) > FEW_PHASES else self._one_by_one(missing)
             found = self._known[phases]
         return found
+
+    def _one_by_one(self, phases: Array) -> list[int]:
+        count = count_read if self.kind == "read" else count_write
+        return [self._number(count(self.spec, (phase, *self.shape))) for phase in phases.tolist()]
+
+    def _counted(self, phases: Array) -> Array:
+        """All at once; of equal figures only one becomes Counts."""
+        figures = count_phases(self.spec, self.kind, self.shape, phases)
+        firsts, numbers = distinct(figures)
+        rows, row_bytes, _ = self.shape
+        different = figures[:, firsts].T.tolist()
+        known = [self._number(Counts(self.kind, rows, rows * row_bytes, *row)) for row in different]
+        return np.asarray(known, np.int32)[numbers]
 
     def _number(self, counts: Counts) -> int:
         known = self._numbers.get(counts)
@@ -55,14 +68,8 @@ class PhaseCounts:
         return known
 
 
-def _one_by_one(spec: DeviceSpec, kind: str, shape: tuple[int, int, int], phases: Array) -> list[Counts]:
-    count = count_read if kind == "read" else count_write
-    return [count(spec, (phase, *shape)) for phase in phases.tolist()]
-
-
-def count_phases(spec: DeviceSpec, kind: str, shape: tuple[int, int, int], phases: Array) -> list[Counts]:
-    """What `count_read` or `count_write` says of a descriptor at each of these phases."""
-    rows, row_bytes, _ = shape
+def count_phases(spec: DeviceSpec, kind: str, shape: tuple[int, int, int], phases: Array) -> Array:
+    """The last figures of Counts, as rows of an array, for a descriptor at each of these phases."""
     access, granule = spec.memory.access_bytes, spec.write_granule_bytes
     partial = np.zeros_like(phases)
     if kind == "write":
@@ -74,8 +81,25 @@ def count_phases(spec: DeviceSpec, kind: str, shape: tuple[int, int, int], phase
     else:
         port_bytes = access * _touched_by_rows(phases, *shape, access)
     bursts, pages = _touched_by_rows(phases, *shape, spec.dma.burst_bytes), _touched(phases, *shape, PAGE_BYTES)
-    columns = (column.tolist() for column in (port_bytes, bursts, pages, partial))
-    return [Counts(kind, rows, rows * row_bytes, *figures) for figures in zip(*columns, strict=True)]
+    return np.stack((port_bytes, bursts, pages, partial))
+
+
+def distinct(rows: Sequence[Array]) -> tuple[Array, Array]:
+    """Of columns of several rows: the first of each different one, and of each column which of these it equals.
+
+    Rows are folded into one number a column, as digits; where that could leave 62 bits, numbers are given anew.
+    """
+    folded, most = rows[0] - rows[0].min(), int(np.ptp(rows[0])) + 1
+    for row in rows[1:]:
+        low, size = int(row.min()), int(np.ptp(row)) + 1
+        if size == 1:
+            continue
+        if most * size >= 1 << 62:
+            folded = np.unique(folded, return_inverse=True)[1].reshape(-1)
+            most = int(folded.max()) + 1
+        folded, most = folded * size + (row - low), most * size
+    _, firsts, numbers = np.unique(folded, return_index=True, return_inverse=True)
+    return firsts, numbers.reshape(-1)
 
 
 def _touched_by_rows(address: Array, rows: int, row_bytes: int, pitch: int, unit: int) -> Array:
@@ -92,7 +116,7 @@ def _touched(address: Array, rows: int, row_bytes: int, pitch: int, unit: int) -
 def _covered(address: Array, rows: int, row_bytes: int, pitch: int, unit: int) -> Array:
     if rows == 1 or pitch == row_bytes:
         nbytes = rows * row_bytes
-        return np.maximum(0, (address + nbytes) // unit - (address + unit - 1) // unit)
+        return np.maximum(0, _blocks(address + nbytes, unit) - _blocks(address + unit - 1, unit))
     if row_bytes < unit:
         return np.zeros_like(address)
     return _floors(address + row_bytes, rows, pitch, unit) - _floors(address + unit - 1, rows, pitch, unit)
@@ -101,8 +125,13 @@ def _covered(address: Array, rows: int, row_bytes: int, pitch: int, unit: int) -
 def _floors(address: Array, rows: int, pitch: int, unit: int) -> Array:
     """The sum of (address + r * pitch) // unit over the rows r, but for a term that no address changes."""
     if rows == 1:
-        return address // unit
-    return rows * (address // unit) + _rows_ahead(rows, pitch, unit)[address % unit]
+        return _blocks(address, unit)
+    return rows * _blocks(address, unit) + _rows_ahead(rows, pitch, unit)[address & (unit - 1)]
+
+
+def _blocks(address: Array, unit: int) -> Array:
+    """address // unit: every unit is a power of two."""
+    return address >> (unit.bit_length() - 1)
 
 
 @lru_cache(maxsize=256)

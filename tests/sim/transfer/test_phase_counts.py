@@ -38,7 +38,8 @@ def test_all_phases_are_what_each_is_by_itself() -> None:
         spec, asked = device(rng), shape(rng)
         phases = sorted(rng.sample(range(PAGE_BYTES), 60)) if number > 2 else range(PAGE_BYTES)
         for kind, count in (("read", count_read), ("write", count_write)):
-            assert count_phases(spec, kind, asked, np.array(phases)) == [count(spec, (at, *asked)) for at in phases]
+            found = count_phases(spec, kind, asked, np.array(phases)).T.tolist()
+            assert found == [[*count(spec, (at, *asked))[3:]] for at in phases]
 
 
 def test_few_and_many_phases_are_counted_alike() -> None:

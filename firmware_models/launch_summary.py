@@ -31,6 +31,7 @@ from tessbed.firmware_models.nests.blocks import FEWEST_TIMES, BlockMaker
 from tessbed.firmware_models.nests.drain_order import DrainOrder
 from tessbed.firmware_models.nests.enumerating_planner import EnumeratingPlanner, KnownParts
 from tessbed.firmware_models.nests.nest import Node
+from tessbed.firmware_models.nests.nest_totals import NestTotals, TooManyPlaces
 from tessbed.firmware_models.nests.pack import pack_nests
 from tessbed.firmware_models.nests.parts import BandPart, PartTable
 from tessbed.firmware_models.nests.unpack import unpack_nests
@@ -44,6 +45,9 @@ NESTS = {True: pack_nests, False: unpack_nests}
 """The nests of a launch, by whether it packs."""
 SMALL_TILES, SMALL_BYTES = 256, 1 << 23
 """A launch of so few tiles and bytes is planned band by band, in half the time. Both ways give the same outline."""
+
+MOST_WRITTEN = 1024
+"""A launch whose runs hold more bands than that is planned without writing them out."""
 
 FEW_BANDS = 1024
 """The programs of a launch of so many different bands are kept."""
@@ -138,12 +142,46 @@ def _parts_of(geometry: PacketGeometry, fields: tuple[Any, ...], templates: Band
 
 
 def plan_launch(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline:
-    """The launch of `workers` by runs, anew."""
+    """The launch of `workers` by runs, anew. Many runs are written out when they are asked for."""
     table = PartTable(spec)
-    draft, maker = _Draft(table), BlockMaker(table)
     nests = NESTS[geometry.packs](geometry, spec, workers)
-    runs = tuple(tuple(draft.worker(nests(worker), maker)) for worker in range(workers))
+    return plan_nests(table, [nests(worker) for worker in range(workers)])
+
+
+def plan_nests(table: PartTable, workers: Sequence[Sequence[Node]], most_written: int = MOST_WRITTEN) -> Outline:
+    """The launch whose workers take these nodes; runs of more bands than that are written out when asked for."""
+    maker = BlockMaker(table)
+    if sum(map(maker.written, workers)) > most_written:
+        try:
+            totals = NestTotals.of(table, workers)
+            runs = tuple([NestRuns(nodes, table, totals.numbers) if nodes else () for nodes in workers])
+            return Outline(tuple(totals.bands), runs, *totals.account())
+        except TooManyPlaces:
+            table = PartTable(table.spec)
+            maker = BlockMaker(table)
+    draft = _Draft(table)
+    runs = tuple([tuple(draft.worker(nodes, maker)) for nodes in workers])
     return Outline(tuple(draft.bands), runs, *draft.account())
+
+
+@attrs.frozen(eq=False)
+class NestRuns:
+    """The runs of a worker, written out each time that they are asked for, from its nest."""
+
+    nodes: Sequence[Node]
+    table: PartTable
+    numbers: dict[int, int]
+
+    def __iter__(self) -> Iterator[BandRun]:
+        order = DrainOrder(self.table)
+        bands = np.full(2 * len(self.table.parts), -1, np.int32)
+        bands[[*self.numbers]] = [*self.numbers.values()]
+        for block in BlockMaker(self.table).blocks(self.nodes):
+            for flags, times in order.ordered(block):
+                parts = np.tile(block.parts, len(flags) // len(block))
+                sequence, turns = _shortest(bands[2 * parts + flags], times)
+                yield BandRun(array("i", sequence.tobytes()), turns)
+            BANDS.begun += len(block) * block.times
 
 
 @attrs.define(eq=False)

@@ -48,6 +48,18 @@ class BlockMaker:
                 yield from self._repeated(node) if form == "repeat" else self._turn_by_turn(node)
         yield from self._flat(pending)
 
+    def written(self, nodes: Sequence[Node], depth: int = 0) -> int:
+        """About how many bands the blocks of these nodes hold."""
+        return sum(self._written(node, depth) for node in nodes)
+
+    def _written(self, node: Node, depth: int) -> int:
+        form = self._form(node, depth)[1]
+        if isinstance(node, Leaf) or form == "flat":
+            return node.bands
+        if form == "repeat":
+            return 2 * self._period(node, depth) * (node.bands // node.count)
+        return node.count * self.written(node.body, depth + 1)
+
     def _form(self, node: Node, depth: int) -> tuple[int, str]:
         """What an engine walks about for it, and the form in which that is least."""
         if isinstance(node, Leaf):

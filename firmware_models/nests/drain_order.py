@@ -121,6 +121,13 @@ class DrainOrder:
         return zip(places.tolist(), nearest[places].tolist(), before.tolist(), strict=True)
 
 
+def meetings(table: PartTable, mine: tuple[int, Array], its: tuple[int, Array]) -> Array:
+    """Whether drains of one footprint meet those of another, given the first bytes of both, pair by pair."""
+    (foot, lows), (other, other_lows) = mine, its
+    feet = np.repeat((other, foot), len(lows))
+    return _Drains.of(table, feet, np.concatenate((other_lows, lows))).meet(len(lows), len(lows))
+
+
 @attrs.frozen(eq=False)
 class _Drains:
     """Drains one after the other: their footprints, and the granules of their first and last bytes."""

@@ -157,6 +157,15 @@ def placed(nodes: Iterable[Node], by: Move) -> list[Node]:
     return [node.turned(lambda leaf: attrs.evolve(leaf, ahead=leaf.ahead.plus(by))) for node in nodes]
 
 
+def leaves_in_loops(nodes: Iterable[Node], counts: tuple[int, ...] = ()) -> Iterator[tuple[Leaf, tuple[int, ...]]]:
+    """Every leaf, and the counts of the loops around it, that of the outermost first."""
+    for node in nodes:
+        if isinstance(node, Leaf):
+            yield node, counts
+        else:
+            yield from leaves_in_loops(node.body, (*counts, node.count))
+
+
 def _leaves(nodes: Iterable[Node]) -> list[Leaf]:
     return [leaf for node in nodes for leaf in node.leaves()]
 

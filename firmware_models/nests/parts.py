@@ -149,7 +149,7 @@ class BandParts:
         if (numbers < 0).any():
             missing = numbers < 0
             for pair in dict.fromkeys(zip(reads[missing].tolist(), drains[missing].tolist(), strict=True)):
-                self._numbers[pair] = self._part(*pair)
+                self._numbers[pair] = self.number(*pair)
             numbers = self._numbers[reads, drains]
         return numbers
 
@@ -173,11 +173,16 @@ class BandParts:
             self._numbers = grown
         return self._numbers[reads, drains]
 
-    def _part(self, reads: int, drain: int) -> int:
+    def number(self, reads: int, drain: int) -> int:
+        """The part that touches these of `reads.touched` and `chain.touched`."""
+        part = BandPart(self.shape(reads, drain), self.statistics)
+        return self.table.parts.setdefault(part, len(self.table.parts))
+
+    def shape(self, reads: int, drain: int) -> BandShape:
+        """The shape of that part, its drain not waiting."""
         gathered = self.reads.touched[reads]
         groups = tuple([gathered[first:end] for first, end in self.groups])
-        shape = BandShape(groups, self.band.ticks, False, self.chain.touched[drain])
-        return self.table.parts.setdefault(BandPart(shape, self.statistics), len(self.table.parts))
+        return BandShape(groups, self.band.ticks, False, self.chain.touched[drain])
 
 
 def _places(ahead: int, moves: list[int], turns: tuple[int, ...]) -> Array:

@@ -1,0 +1,181 @@
+"""Order counts: how many drains of a nest wait for earlier ones, without taking its turns.
+
+## Theory
+
+`drain_order.py` says what decides: of each drain the *distance* to the nearest earlier one that it meets, and how many
+drains are *held*, that is in flight. So a drain is a function from the number held before it to the number held behind
+it, and to whether it waits; and so are drains one after the other, a turn of a loop, and a loop (`Effect`). Effects
+compose, and a loop of n turns is composed of log n of them.
+
+A distance depends on where drains are in their granules. In a loop that changes from turn to turn, and all drains move
+alike: a nest has one *shift*, the sum of the moves of the loops around it, of which only the rest modulo a granule
+matters. So an effect is kept for every rest at once. A loop that moves by `move` composes effects whose shifts are
+`move` apart. Once it does not matter any more how many were held before a turn, the turns are a plain sum, which
+`phase_set.spread` takes.
+
+The first turn of a loop comes behind other drains than the next ones. What is behind is a *window* of the last drains,
+relative to the turn: it is the same from one turn to the next as soon as it holds drains of the loop alone.
+"""
+
+from collections.abc import Sequence
+from math import gcd
+from typing import Any
+
+import attrs
+import numpy as np
+
+from tessbed.firmware_models.nests.drain_order import meetings
+from tessbed.firmware_models.nests.nest import Leaf, Loop, Node
+from tessbed.firmware_models.nests.parts import PartTable
+from tessbed.firmware_models.nests.phase_set import spread
+
+Array = Any
+Window = tuple[tuple[int, int], ...]
+"""The last drains, the latest last: the footprint of each, and its first byte where the shift is 0."""
+
+
+@attrs.frozen(eq=False)
+class Effect:
+    """What drains do, by shift and by how many are held before: how many are held behind, and how many waited."""
+
+    held: Array
+    waits: Array
+
+    def then(self, other: "Effect") -> "Effect":
+        """Both, one after the other, at the same shift."""
+        return Effect(
+            np.take_along_axis(other.held, self.held, 1), self.waits + np.take_along_axis(other.waits, self.held, 1)
+        )
+
+    def shifted(self, by: int) -> "Effect":
+        """The same effect by the shift that is `by` places ahead of each."""
+        by %= len(self.held)
+        return Effect(np.roll(self.held, -by, 0), np.roll(self.waits, -by, 0)) if by else self
+
+    @property
+    def forgets(self) -> bool:
+        """Whether it does not matter how many were held before, if there were any."""
+        return bool((self.held[:, 1:] == self.held[:, 1:2]).all())
+
+    def repeated(self, count: int, move: int) -> "Effect":
+        """`count` of them, one at least, each `move` places ahead of the one before."""
+        done: Effect | None = None
+        at, unit, size = 0, self, 1
+        while count:
+            if unit.forgets:
+                rest = unit.shifted(at * move)._summed(count, size * move)
+                return done.then(rest) if done else rest
+            if count % 2:
+                following = unit.shifted(at * move)
+                done, at = done.then(following) if done else following, at + size
+            count //= 2
+            if count:
+                unit, size = unit.then(unit.shifted(size * move)), 2 * size
+        assert done
+        return done
+
+    def _summed(self, count: int, move: int) -> "Effect":
+        """`repeated` where it forgets: the later ones wait as what the one before them leaves held lets them."""
+        if count == 1:
+            return self
+        last = self.shifted((count - 1) * move)
+        behind = np.roll(self.held[:, -1:], move % len(self.held), 0)
+        later = np.take_along_axis(self.waits, behind, 1)[:, 0]
+        sums = np.roll(spread(later, count - 1, move), (1 - count) * move % len(later))
+        return Effect(np.broadcast_to(last.held[:, -1:], self.held.shape), self.waits + sums[:, None])
+
+
+@attrs.define(eq=False)
+class OrderCount:
+    """Counts the drains of a worker that wait; one for all workers of a launch.
+
+    `unit` divides the move of every loop and a granule. `flags` are, of each leaf that was met, whether a drain may go
+    at once and whether it may wait, by its first byte modulo a granule.
+    """
+
+    table: PartTable
+    unit: int
+    flags: dict[int, Array] = attrs.field(factory=dict, init=False)
+    _effects: dict[tuple[int, Window], tuple[Effect, Window]] = attrs.field(factory=dict, init=False)
+    _nearest: dict[tuple[int, int, Window], Array] = attrs.field(factory=dict, init=False)
+
+    @classmethod
+    def of(cls, table: PartTable, workers: Sequence[Sequence[Node]]) -> "OrderCount":
+        """For workers of these nodes."""
+        granule = table.spec.write_unit_bytes
+        moves = (move.drain for nodes in workers for node in nodes for leaf in node.leaves() for move in leaf.moves)
+        return cls(table, gcd(granule, *moves))
+
+    @property
+    def granule(self) -> int:
+        """What a drain writes at the least."""
+        return self.table.spec.write_unit_bytes
+
+    def waits(self, nodes: Sequence[Node]) -> int:
+        """How many drains of a worker wait."""
+        effect, _ = self._nodes(nodes, 0, ())
+        return int(effect.waits[0, 0])
+
+    def _nodes(self, nodes: Sequence[Node], depth: int, window: Window) -> tuple[Effect, Window]:
+        """What they do behind a window, and the window behind them."""
+        total: Effect | None = None
+        for node in nodes:
+            key = id(node), window
+            known = self._effects.get(key)
+            if known is None:
+                known = self._leaf(node, window) if isinstance(node, Leaf) else self._loop(node, depth, window)
+                self._effects[key] = known
+            effect, window = known
+            total = total.then(effect) if total else effect
+        assert total
+        return total, window
+
+    def _loop(self, loop: Loop, depth: int, window: Window) -> tuple[Effect, Window]:
+        """Turn by turn until the window is the same, then all others at once."""
+        move, total = loop.drain_move(depth), None
+        for turn in range(loop.count):
+            effect, behind = self._nodes(loop.body, depth + 1, window)
+            following = _moved(behind, -move)
+            left = 1 if following != window else loop.count - turn
+            effect = effect.repeated(left, move // self.unit).shifted(turn * move // self.unit)
+            total, window = total.then(effect) if total else effect, following
+            if left > 1:
+                break
+        assert total
+        return total, _moved(window, loop.count * move)
+
+    def _leaf(self, leaf: Leaf, window: Window) -> tuple[Effect, Window]:
+        foot, low = self.table.band(leaf.band).footprint, leaf.band.footprint.low + leaf.ahead.drain
+        most = self.table.spec.slots - 1
+        nearest = self._distances(foot, low, window)
+        held = np.arange(most + 1)
+        waits = nearest[:, None] <= held
+        effect = Effect(np.where(waits, min(1, most), np.minimum(held + 1, most)), waits.astype(np.int64))
+        self._note(leaf, low, nearest)
+        return effect, ((*window, (foot, low))[-most:] if most else ())
+
+    def _note(self, leaf: Leaf, low: int, nearest: Array) -> None:
+        known = self.flags.setdefault(id(leaf), np.zeros((self.granule, 2), bool))
+        places = (low + np.arange(len(nearest)) * self.unit) % self.granule
+        known[places, 0] |= nearest > min(1, self.table.spec.slots - 1)
+        known[places, 1] |= nearest < self.table.spec.slots
+
+    def _distances(self, foot: int, low: int, window: Window) -> Array:
+        """By shift, how many before is the nearest drain of the window that it meets; `slots` where it meets none."""
+        first = low % self.unit
+        key = foot, first, _moved(window, -low)
+        known = self._nearest.get(key)
+        if known is None:
+            known = self._nearest[key] = self._met(foot, first, _moved(window, first - low))
+        return np.roll(known, -((low - first) // self.unit % len(known)))
+
+    def _met(self, foot: int, low: int, window: Window) -> Array:
+        shifts = np.arange(self.granule // self.unit) * self.unit
+        nearest = np.full(len(shifts), self.table.spec.slots, np.int64)
+        for distance, (other, its) in zip(range(len(window), 0, -1), window, strict=True):
+            nearest[meetings(self.table, (foot, low + shifts), (other, its + shifts))] = distance
+        return nearest
+
+
+def _moved(window: Window, by: int) -> Window:
+    return tuple([(foot, low + by) for foot, low in window])

@@ -3,7 +3,7 @@
 Many devices share an outline: channels, latencies and rates only price it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import attrs
@@ -31,10 +31,14 @@ class BandShape(NamedTuple):
 
 @attrs.frozen
 class Outline:
-    """A launch: the different bands, the runs of them that each worker takes, and all that no clock counts."""
+    """A launch: the different bands, the runs of them that each worker takes, and all that no clock counts.
+
+    The runs of a long launch are written out each time that they are asked for. The bands of one are those that its
+    places in pages allow; few of them, if any, are in no run.
+    """
 
     bands: tuple[BandShape, ...]
-    workers: tuple[tuple[BandRun, ...], ...]
+    workers: tuple[Iterable[BandRun], ...]
     reads: Traffic
     writes: Traffic
     counts: Mapping[str, int]

@@ -75,6 +75,17 @@ class Leaf:
         """Itself."""
         yield self
 
+    def movers(self, reads: int) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+        """With which others each of so many reads moves, and how those do: how far ahead they are, then their moves."""
+        moves = [move.reads if isinstance(move.reads, tuple) else (move.reads,) * reads for move in self._all_moves]
+        known: dict[tuple[int, ...], int] = {}
+        moves_with = tuple([known.setdefault(each, len(known)) for each in zip(*moves, strict=True)])
+        return moves_with, [*known] or [tuple([0 for _ in self._all_moves])]
+
+    @property
+    def _all_moves(self) -> tuple[Move, ...]:
+        return (self.ahead, *self.moves)
+
     def turned(self, change: "Callable[[Leaf], Leaf]") -> "Leaf":
         """Changed."""
         return change(self)

@@ -4,7 +4,8 @@ A part is what a band touches there, its compute ticks, and what the worker loop
 a number of its own, since it depends on no place: it counts from the first byte.
 """
 
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise, repeat
 from typing import Any
 
 import attrs
@@ -60,6 +61,42 @@ class PartTable:
         return known
 
 
+@attrs.frozen(eq=False)
+class _Columns:
+    """Descriptors by what decides what they touch: `groups` of addresses that share phase counts and move together.
+
+    `column` is, of each descriptor, its place in the addresses of all groups.
+    """
+
+    groups: list[tuple[PhaseCounts, int, Array]]
+    column: list[int]
+
+    @classmethod
+    def of(cls, counts: Sequence[PhaseCounts], addresses: Sequence[int], moves_with: Sequence[int]) -> "_Columns":
+        """Those of descriptors that move with others of the same number."""
+        groups: dict[tuple[int, int], tuple[PhaseCounts, dict[int, int]]] = {}
+        at = []
+        for of, address, mover in zip(counts, addresses, moves_with, strict=True):
+            known = groups.setdefault((id(of), mover), (of, {}))[1]
+            at.append(((id(of), mover), known.setdefault(address, len(known))))
+        starts = dict(zip(groups, accumulate([0, *[len(known) for _, known in groups.values()]]), strict=False))
+        found = [(of, mover, np.asarray([*known], np.int64)) for (_, mover), (of, known) in groups.items()]
+        return cls(found, [starts[group] + place for group, place in at])
+
+    def numbers(self, ahead: Sequence[Array]) -> Array:
+        """What each touches, in a row; `ahead` are the distances of those that move together, an array each."""
+        return np.concatenate([of.numbers((at[:, None] + ahead[mover]) % PAGE_BYTES) for of, mover, at in self.groups])
+
+    def counts(self, numbers: Sequence[int]) -> tuple[Counts, ...]:
+        """What each descriptor touches, by the number of each column."""
+        each = [of.counts[number] for of, number in zip(self._owners(), numbers, strict=True)]
+        return tuple([each[column] for column in self.column])
+
+    def _owners(self) -> Iterator[PhaseCounts]:
+        for of, _, addresses in self.groups:
+            yield from repeat(of, len(addresses))
+
+
 @attrs.define(eq=False)
 class Sides:
     """Descriptors that move together, and what they touch by how far ahead of their place they are, modulo a page.
@@ -67,16 +104,17 @@ class Sides:
     `touched` are the different answers so far.
     """
 
-    counts: list[PhaseCounts]
-    addresses: Array
+    of_each: list[PhaseCounts]
+    addresses: list[int]
     touched: list[tuple[Counts, ...]] = attrs.field(factory=list, init=False)
-    _numbers: dict[tuple[int, ...], int] = attrs.field(factory=dict, init=False)
+    _columns: dict[tuple[int, ...], _Columns] = attrs.field(factory=dict, init=False)
+    _numbers: dict[tuple[int, tuple[int, ...]], int] = attrs.field(factory=dict, init=False)
     _known: Array = attrs.field(factory=lambda: np.full(PAGE_BYTES, -1, np.int32), init=False)
 
     @classmethod
     def of(cls, table: PartTable, kind: str, descriptors: list[Descriptor]) -> "Sides":
         """The descriptors of a band in one direction."""
-        addresses = np.asarray([descriptor.address % PAGE_BYTES for descriptor in descriptors], np.int64)
+        addresses = [descriptor.address % PAGE_BYTES for descriptor in descriptors]
         return cls([table.phase_counts(kind, descriptor) for descriptor in descriptors], addresses)
 
     def together(self, ahead: Array) -> Array:
@@ -86,27 +124,46 @@ class Sides:
             wanted = np.zeros(PAGE_BYTES, bool)
             wanted[ahead] = True
             missing = np.flatnonzero(wanted & (self._known < 0))
-            self._known[missing] = self.apart([missing] * len(self.counts), len(missing))
+            self._known[missing] = self.apart((0,) * len(self.of_each), [missing])
             found = self._known[ahead]
         return found
 
-    def apart(self, ahead: list[Array], count: int) -> Array:
-        """The places in `touched` where each descriptor has its own distances, `count` of them."""
-        if not self.counts:
-            return np.full(count, self._number(()), np.int32)
-        columns = [
-            counts.numbers((address + by) % PAGE_BYTES)
-            for counts, address, by in zip(self.counts, self.addresses, ahead, strict=True)
-        ]
-        firsts, numbers = distinct(columns)
-        different = zip(*[column[firsts].tolist() for column in columns], strict=True)
-        return np.asarray([self._number(row) for row in different], np.int32)[numbers]
+    def apart(self, moves_with: tuple[int, ...], ahead: Sequence[Array]) -> Array:
+        """The places in `touched` where each descriptor is as far ahead as those that it moves with."""
+        if not self.of_each:
+            return np.full(len(ahead[0]), self._number(0, (), _Columns([], [])), np.int32)
+        columns = self.columns(moves_with)
+        numbers = columns.numbers(ahead)
+        firsts, which = distinct(numbers)
+        different = [self._number(id(columns), tuple(row), columns) for row in numbers[:, firsts].T.tolist()]
+        return np.asarray(different, np.int32)[which]
 
-    def _number(self, row: tuple[int, ...]) -> int:
-        known = self._numbers.get(row)
+    def columns(self, moves_with: tuple[int, ...]) -> _Columns:
+        """The descriptors as columns."""
+        known = self._columns.get(moves_with)
         if known is None:
-            known = self._numbers[row] = len(self.touched)
-            self.touched.append(tuple([of.counts[at] for of, at in zip(self.counts, row, strict=True)]))
+            known = self._columns[moves_with] = _Columns.of(self.of_each, self.addresses, moves_with)
+        return known
+
+    def sums(
+        self, moves_with: tuple[int, ...], ahead: Sequence[Array], times: Sequence[Array]
+    ) -> Iterator[tuple[Counts, int]]:
+        """What all descriptors touch, and how often, where those that move together are `ahead` so many `times`."""
+        columns = self.columns(moves_with)
+        many, first = np.bincount(columns.column), 0
+        for of, mover, addresses in columns.groups:
+            numbers = of.numbers((addresses[:, None] + ahead[mover]) % PAGE_BYTES)
+            weights = many[first : first + len(addresses), None] * times[mover]
+            sums = np.zeros(len(of.counts), np.int64)
+            np.add.at(sums, numbers, weights)
+            yield from ((of.counts[number], int(sums[number])) for number in np.flatnonzero(sums).tolist())
+            first += len(addresses)
+
+    def _number(self, columns: int, row: tuple[int, ...], of: _Columns) -> int:
+        known = self._numbers.get((columns, row))
+        if known is None:
+            known = self._numbers[columns, row] = len(self.touched)
+            self.touched.append(of.counts(row))
         return known
 
 
@@ -122,6 +179,7 @@ class BandParts:
     footprint: int
     statistics: Statistics
     _numbers: Array = attrs.field(factory=lambda: np.full((0, 0), -1, np.int32), init=False)
+    _parts: dict[tuple[int, int], int] = attrs.field(factory=dict, init=False)
 
     @classmethod
     def of(cls, table: PartTable, band: Band) -> "BandParts":
@@ -155,14 +213,11 @@ class BandParts:
 
     def _gathered(self, leaf: Leaf, turns: tuple[int, ...]) -> Array:
         """What the reads touch in each turn."""
-        moves = [leaf.ahead, *leaf.moves[: len(turns)]]
-        if all(isinstance(move.reads, int) for move in moves):
-            ahead, *by = [move.reads_apart[0] for move in moves]
-            return self.reads.together(_places(ahead, by, turns))
-        count = len(self.band.reads)
-        each = [move.reads if isinstance(move.reads, tuple) else (move.reads,) * count for move in moves]
-        places = [_places(ahead, by, turns).reshape(-1) for ahead, *by in zip(*each, strict=True)]
-        return self.reads.apart(places, len(places[0])).reshape(turns)
+        moves_with, movers = leaf.movers(len(self.band.reads))
+        places = [_places(ahead, moves[: len(turns)], turns) for ahead, *moves in movers]
+        if len(places) == 1:
+            return self.reads.together(places[0])
+        return self.reads.apart(moves_with, [place.reshape(-1) for place in places]).reshape(turns)
 
     def _known(self, reads: Array, drains: Array) -> Array:
         """The numbers that are known, -1 for the others; there is room for all."""
@@ -175,8 +230,11 @@ class BandParts:
 
     def number(self, reads: int, drain: int) -> int:
         """The part that touches these of `reads.touched` and `chain.touched`."""
-        part = BandPart(self.shape(reads, drain), self.statistics)
-        return self.table.parts.setdefault(part, len(self.table.parts))
+        known = self._parts.get((reads, drain))
+        if known is None:
+            part = BandPart(self.shape(reads, drain), self.statistics)
+            known = self._parts[reads, drain] = self.table.parts.setdefault(part, len(self.table.parts))
+        return known
 
     def shape(self, reads: int, drain: int) -> BandShape:
         """The shape of that part, its drain not waiting."""

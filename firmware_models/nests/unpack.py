@@ -90,7 +90,7 @@ def _pixel_nodes(
 
 
 def _band_nodes(maker: UnpackMaker, block: OutputBlock) -> list[Node]:
-    return [Leaf(maker.band(block))]
+    return [Leaf(maker.planned_band(block))]
 
 
 def _channel_nodes(maker: UnpackMaker, pixel: OutputBlock) -> list[Node]:
@@ -100,7 +100,7 @@ def _channel_nodes(maker: UnpackMaker, pixel: OutputBlock) -> list[Node]:
     step = room // BLOCK * BLOCK or room
 
     def piece(low: int, high: int) -> list[Node]:
-        return [Leaf(maker.band(pixel.sliced(C, low, high)))]
+        return [Leaf(maker.planned_band(pixel.sliced(C, low, high)))]
 
     for low, high in maker.segments(C, pixel.ranges[C]):
         skip = (low - axis.segment(low // axis.tile)[0]) % BLOCK if room >= BLOCK else 0

@@ -13,9 +13,10 @@ from math import prod
 from typing import NamedTuple
 
 import attrs
+import numpy as np
 
 from tessbed.firmware_models.band import BAND_BYTES, Band, Budget, DrainFootprint, WorkItem, even_parts
-from tessbed.firmware_models.descriptors import build_descriptors
+from tessbed.firmware_models.descriptors import DescriptorBuilder, build_descriptors
 from tessbed.firmware_models.geometry import BLOCK, PacketGeometry
 from tessbed.firmware_models.partition import Level, Range, boxes, cut_elements
 from tessbed.firmware_models.tile_reader import TileReader
@@ -72,6 +73,14 @@ class OutputBlock:
     def sliced(self, axis: int, low: int, high: int) -> "OutputBlock":
         """The block with another range along an axis."""
         return OutputBlock(self.volume, (*self.ranges[:axis], (low, high), *self.ranges[axis + 1 :]))
+
+
+class GatheredTiles(NamedTuple):
+    """What gathers a block: its reads, how much scratch they fill, and whether a pitch among them is oversized."""
+
+    descriptors: list[Descriptor]
+    scratch_bytes: int
+    oversized: bool
 
 
 def unpack_work_items(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> WorkItems:
@@ -257,16 +266,11 @@ class UnpackMaker:
         )
 
     def band(self, block: OutputBlock) -> Band:
-        geometry, slot = self.geometry, self.budget.slot(self.made)
-        strides = [axis.stride for axis in geometry.axes]
-        offset = geometry.volume_offset(block.volume) + sum(
-            low * stride for (low, _), stride in zip(block.ranges, strides, strict=True)
-        )
-        address, width = geometry.output_address + offset, geometry.linear_scalar_bytes
-        drain = build_descriptors(address, slot, block.extents, strides, width, self.reader.limit)
+        """The band of a block, to be run."""
+        drain = self._drain(block)
         reads: list[Descriptor] = []
         steps: list[VectorMove | VectorFill] = []
-        scratch, oversized = 0, False
+        scratch, oversized, slot = 0, False, self.budget.slot(self.made)
         for ranges in product(*(self.segments(axis, inside) for axis, inside in enumerate(block.ranges))):
             part = self.reader.read(block.volume, ranges, scratch)
             at = slot + sum(
@@ -274,17 +278,80 @@ class UnpackMaker:
                 for (low, _), (first, _), stride in zip(ranges, block.ranges, drain.scratch_strides, strict=True)
             )
             reads += part.descriptors
-            steps += part.moves(geometry, at, drain.scratch_strides)
+            steps += part.moves(self.geometry, at, drain.scratch_strides)
             scratch, oversized = scratch + part.scratch_bytes, oversized or part.oversized
-        self.budget.check(scratch, drain.scratch_bytes)
-        ticks, scattered = box_ticks(geometry, self.spec, block.extents, prod(block.extents) * width)
+        return self._band(block, drain, GatheredTiles(reads, scratch, oversized), steps)
+
+    def planned_band(self, block: OutputBlock) -> Band:
+        """The same, to be planned alone: it has no steps, and its descriptors say nothing of the scratch.
+
+        Of tiles in which the block lies alike one is read; the others are where the strides of the grid have them.
+        """
+        return self._band(block, self._drain(block), self._gathered(block), ())
+
+    def _drain(self, block: OutputBlock) -> DescriptorBuilder:
+        geometry, slot = self.geometry, self.budget.slot(self.made)
+        strides = [axis.stride for axis in geometry.axes]
+        return build_descriptors(
+            self._address(block), slot, block.extents, strides, geometry.linear_scalar_bytes, self.reader.limit
+        )
+
+    def _address(self, block: OutputBlock) -> int:
+        """Where its first scalar is in the output."""
+        offset = self.geometry.volume_offset(block.volume) + sum(
+            low * axis.stride for (low, _), axis in zip(block.ranges, self.geometry.axes, strict=True)
+        )
+        return self.geometry.output_address + offset
+
+    def _gathered(self, block: OutputBlock) -> GatheredTiles:
+        """The reads of all tiles of a block, one tile after the other."""
+        axes = [self._kinds(axis, inside) for axis, inside in enumerate(block.ranges)]
+        numbers, kinds = np.indices([len(axis) for axis in axes]).reshape(len(axes), -1), {}
+        for place, chosen in enumerate(product(*axes)):
+            kinds.setdefault(tuple([kind for kind, _ in chosen]), []).append(place)
+        tiles: list[list[Descriptor]] = [[]] * numbers.shape[1]
+        scratch, oversized = 0, False
+        for kind, places in kinds.items():
+            first = numbers[:, places[0]]
+            ranges = [axis[at][1] for axis, at in zip(axes, first.tolist(), strict=True)]
+            part = self.reader.read(block.volume, ranges, 0)
+            extents = [extent for _, _, extent in kind]
+            steps = [
+                self.geometry.span_bytes((*extents[:number], axis.tile))
+                for number, axis in enumerate(self.geometry.axes)
+            ]
+            ahead = np.asarray(steps) @ (numbers[:, places] - first[:, None])
+            for place, by in zip(places, ahead.tolist(), strict=True):
+                tiles[place] = [Descriptor(address + by, *shape) for address, *shape in part.descriptors]
+            scratch, oversized = scratch + len(places) * part.scratch_bytes, oversized or part.oversized
+        return GatheredTiles([read for tile in tiles for read in tile], scratch, oversized)
+
+    def _kinds(self, mapped: int, inside: Range) -> list[tuple[tuple[int, int, int], Range]]:
+        """The tiles along an axis: where the range begins and ends in each and its extent; and the range."""
+        axis, found = self.geometry.axes[mapped], []
+        for low, high in self.segments(mapped, inside):
+            start, end = axis.segment(low // axis.tile)
+            found.append(((low - start, high - start, end - start), (low, high)))
+        return found
+
+    def _band(
+        self,
+        block: OutputBlock,
+        drain: DescriptorBuilder,
+        gathered: GatheredTiles,
+        steps: Sequence[VectorMove | VectorFill],
+    ) -> Band:
+        width = self.geometry.linear_scalar_bytes
+        self.budget.check(gathered.scratch_bytes, drain.scratch_bytes)
+        ticks, scattered = box_ticks(self.geometry, self.spec, block.extents, prod(block.extents) * width)
         self.made += 1
+        strides = [axis.stride for axis in self.geometry.axes]
         return Band(
-            reads=reads,
+            reads=gathered.descriptors,
             steps=steps,
             ticks=ticks + self.spec.compute.band_ticks,
             chain=drain.descriptors,
-            footprint=DrainFootprint.of(address, block.extents, strides, width),
-            oversized=oversized,
+            footprint=DrainFootprint.of(self._address(block), block.extents, strides, width),
+            oversized=gathered.oversized,
             counts={"scattered_scalars": scattered, "single_row_writes": len(drain.descriptors) * drain.oversized},
         )

@@ -151,7 +151,7 @@ def bounds(measured: MeasuredJob) -> list[LowerBound]:
 def bounds_of(drawn: Outline, spec: DeviceSpec) -> list[LowerBound]:
     """The same for a launch that has been planned."""
     launched = exact_program(drawn, spec)
-    workers = [PlannedWorker.of(launched.bands, runs, spec.slots) for runs in launched.workers]
+    workers = [PlannedWorker.of(launched.bands, tuple(runs), spec.slots) for runs in launched.workers]
     planned = PlannedLaunch(spec, workers)
     found = [*_serial(planned), *_pools(planned), *_ports(planned)]
     return sorted(found, key=lambda bound: (-bound.ticks, list(PROOFS).index(bound.resource), bound.which))

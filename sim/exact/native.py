@@ -8,7 +8,7 @@ The orders of fields are the structs of `_exact.c`.
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -136,7 +136,7 @@ def _tables(program: LaunchProgram) -> _Tables:
     bounds = _Bounds()
     if program.bands:
         most = max(sum(map(len, band.groups)) for band in program.bands) + 1
-        taken = sum(len(run.bands) * run.times for worker in program.workers for run in worker)
+        taken = sum(length * times for length, times in zip(runs[1::3], runs[2::3], strict=True))
         bounds = _Bounds(most, max(bands[5::BAND_FIELDS]), max(bands[2::BAND_FIELDS]), max(costs), taken)
     tables = _Tables((costs, groups, bands, order, runs, spans), bounds)
     if len(order) <= MOST_KEPT:
@@ -183,7 +183,7 @@ def _bands(bands: tuple[TimedBand, ...]) -> "tuple[array[int], array[int], array
     return costs, groups, rows
 
 
-def run_tables(workers: tuple[tuple[BandRun, ...], ...]) -> "tuple[array[int], array[int], array[int]]":
+def run_tables(workers: tuple[Iterable[BandRun], ...]) -> "tuple[array[int], array[int], array[int]]":
     """The bands of all runs one after the other, runs as parts of them, and each worker's runs, first and end."""
     order, runs, spans = array("i"), array("q"), array("q")
     for worker in workers:

@@ -44,10 +44,13 @@ def unrolled(runs: Iterable[BandRun]) -> Iterator[int]:
 
 @attrs.frozen
 class LaunchProgram:
-    """What a launch does: the different bands, and of each worker the runs that it takes one after the other."""
+    """What a launch does: the different bands, and of each worker the runs that it takes one after the other.
+
+    Runs may be written out each time that they are asked for, and not all bands need be among them.
+    """
 
     bands: tuple[TimedBand, ...]
-    workers: tuple[tuple[BandRun, ...], ...]
+    workers: tuple[Iterable[BandRun], ...]
     kept: dict[str, Any] = attrs.field(factory=dict, eq=False, repr=False, init=False)
     """What a form of the engine has made of it, for the next timing."""
 

@@ -43,7 +43,7 @@ row, the last of which has the number N, it grows by (N + 1) * (sum of E) - (sum
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush, heapreplace
 
 import attrs
@@ -128,7 +128,7 @@ class Recurrence:
         self.in_turn = self.spec.dma.arbitration == "round_robin"
         self.issue = self.spec.dma.issue_ticks
 
-    def _worker_state(self, worker: int, runs: Sequence[BandRun]) -> WorkerState:
+    def _worker_state(self, worker: int, runs: Iterable[BandRun]) -> WorkerState:
         core = worker % self.spec.cores if self.spec.dma.channel_scope == "per_core" else 0
         pools = core * len(DIRECTIONS), core * len(DIRECTIONS) + 1
         return WorkerState(worker, pools, deque(runs), [0] * self.spec.slots)

@@ -169,7 +169,7 @@ def _order(outline: Outline) -> LaunchOrder:
         sizes=tuple(tuple(map(len, band.groups)) for band in outline.bands),
         ordered=tuple(band.ordered for band in outline.bands),
         descriptors=tuple(len(band.chain) for band in outline.bands),
-        workers=outline.workers,
+        workers=tuple(map(tuple, outline.workers)),
     )
 
 

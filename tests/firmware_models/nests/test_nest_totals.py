@@ -1,0 +1,51 @@
+"""Nest totals: long launches are planned from their nests alone, and are what they are band by band."""
+
+import random
+
+import pytest
+
+from tessbed.firmware_models.geometry import PacketGeometry
+from tessbed.firmware_models.launch_outline import Outline
+from tessbed.firmware_models.launch_summary import NESTS, NestRuns, plan_nests
+from tessbed.firmware_models.nests.enumerating_planner import EnumeratingPlanner
+from tessbed.firmware_models.nests.parts import PartTable
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tests.firmware_models.test_launch_summary import GRIDS, NESTED, device, packet_geometry, planned, several
+
+
+def from_nests(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline:
+    """The launch planned as a long one, however short it is."""
+    nests = NESTS[geometry.packs](geometry, spec, workers)
+    return plan_nests(PartTable(spec), [nests(worker) for worker in range(workers)], most_written=-1)
+
+
+def check(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> bool:
+    """Compare it with the launch band by band; whether no band was written out."""
+    drawn, one_by_one = from_nests(geometry, spec, workers), EnumeratingPlanner(spec).draw(geometry, workers)
+    assert planned(drawn) == planned(one_by_one)
+    assert {*drawn.bands} >= {*one_by_one.bands}
+    assert len({*drawn.bands}) == len(drawn.bands)
+    return any(isinstance(runs, NestRuns) for runs in drawn.workers)
+
+
+@pytest.mark.parametrize("seed", range(31, 34))
+def test_random_launches_from_their_nests_are_what_they_are_band_by_band(seed) -> None:
+    """Bands, their order, traffic, and every count, those of drains that wait included."""
+    assert sum(check(*launch) for launch in several(100, seed)) > 80
+
+
+@pytest.mark.parametrize("name", [*GRIDS, *NESTED])
+def test_grids_from_their_nests_are_what_they_are_band_by_band(name) -> None:
+    """Grids of thousands of tiles, on devices of one slot to eight and granules of 16 to 512 bytes."""
+    for seed in range(2):
+        rng = random.Random(f"{name}/{seed}")
+        geometry = packet_geometry((GRIDS | NESTED)[name], rng)
+        assert check(geometry, device(rng), rng.choice([1, 3, 4, 7, 64]))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(200, 220))
+def test_thousands_of_launches_from_their_nests_are_what_they_are_band_by_band(seed) -> None:
+    """The same for a thousand tensors each."""
+    for launch in several(1000, seed):
+        check(*launch)

@@ -1,7 +1,7 @@
 """Nest totals: the different bands of a launch and all that no clock counts, from its nests, without taking any turn.
 
 Traffic is a sum over places in pages, of reads and of drains apart, each as often as it comes (phase_set.py). A band is
-a pair of both, and whether its drain waits (order_count.py).
+a pair of both, and whether its drain waits (wait_count.py).
 """
 
 from collections import Counter
@@ -14,9 +14,9 @@ import numpy as np
 
 from tessbed.firmware_models.launch_outline import BandShape, add_traffic
 from tessbed.firmware_models.nests.nest import Leaf, Node, leaves_in_loops
-from tessbed.firmware_models.nests.order_count import OrderCount
 from tessbed.firmware_models.nests.parts import BandParts, PartTable, Sides
 from tessbed.firmware_models.nests.phase_set import pairs_of, times_at, turns_of
+from tessbed.firmware_models.nests.wait_count import WaitCount
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.stats import Traffic
 from tessbed.sim.transfer.cost import Counts
@@ -51,7 +51,7 @@ class NestTotals:
     @classmethod
     def of(cls, table: PartTable, workers: Sequence[Sequence[Node]]) -> "NestTotals":
         """Those of workers of these nodes. Raises TooManyPlaces."""
-        totals, order = cls(table), OrderCount.of(table, workers)
+        totals, order = cls(table), WaitCount.of(table, workers)
         totals._counts["ordered_drains"] = sum(order.waits(nodes) for nodes in workers if nodes)
         for nodes in workers:
             for leaf, counts in leaves_in_loops(nodes):

@@ -1,4 +1,4 @@
-"""Order counts: as many drains wait as the drain order says, one after the other."""
+"""Wait counts: as many drains wait as the drain order says, one after the other."""
 
 import random
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import pytest
 
 from tessbed.firmware_models.band import DrainFootprint
 from tessbed.firmware_models.nests.nest import Leaf, Loop, Move, Node
-from tessbed.firmware_models.nests.order_count import OrderCount
+from tessbed.firmware_models.nests.wait_count import WaitCount
 from tessbed.firmware_models.worker_loop import in_order
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 
@@ -80,7 +80,7 @@ def test_as_many_drains_wait_as_one_by_one(slots) -> None:
         spec, nodes = override(DeviceSpec(), changes), nest(rng, 3)
         table: Any = Table(spec, {shape: number for number, shape in enumerate(SHAPES)})
         wanted = sum(ordered for _, ordered in in_order(drains(nodes), spec))
-        assert OrderCount.of(table, [nodes]).waits(nodes) == wanted
+        assert WaitCount.of(table, [nodes]).waits(nodes) == wanted
         waits += wanted
     assert (waits > 1000) == (slots > 1)
 
@@ -91,4 +91,4 @@ def test_hundred_million_drains_are_counted_at_once() -> None:
     leaf: Any = Leaf(Drain(DrainFootprint(low, low + 80, 0, 80)), moves=(Move(0, 80 * 10_000), Move(0, 80)))
     nodes = [Loop(10_000, (Loop(10_000, (leaf,)),))]
     table: Any = Table(DeviceSpec(), {(80, 0, 80): 0})
-    assert OrderCount.of(table, [nodes]).waits(nodes) == 75_000_000
+    assert WaitCount.of(table, [nodes]).waits(nodes) == 75_000_000

@@ -1,4 +1,4 @@
-"""Order counts: how many drains of a nest wait for earlier ones, without taking its turns.
+"""Wait counts: how many drains of a nest wait for earlier ones, without taking its turns.
 
 ## Theory
 
@@ -86,7 +86,7 @@ class Effect:
 
 
 @attrs.define(eq=False)
-class OrderCount:
+class WaitCount:
     """Counts the drains of a worker that wait; one for all workers of a launch.
 
     `unit` divides the move of every loop and a granule. `flags` are, of each leaf that was met, whether a drain may go
@@ -100,7 +100,7 @@ class OrderCount:
     _nearest: dict[tuple[int, int, Window], Array] = attrs.field(factory=dict, init=False)
 
     @classmethod
-    def of(cls, table: PartTable, workers: Sequence[Sequence[Node]]) -> "OrderCount":
+    def of(cls, table: PartTable, workers: Sequence[Sequence[Node]]) -> "WaitCount":
         """For workers of these nodes."""
         granule = table.spec.write_unit_bytes
         moves = (move.drain for nodes in workers for node in nodes for leaf in node.leaves() for move in leaf.moves)

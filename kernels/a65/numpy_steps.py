@@ -1,25 +1,28 @@
-"""Steps of the numpy rows: fills, copies and conversions between strided views of a port's storage.
+"""Steps of the numpy rows: fills and copies between strided views of a port's storage, and what all steps share.
 
-A conversion goes piece by piece, so that what it holds meanwhile stays in the caches and does not grow with the tensor.
-numpy's casts and arithmetic obey, and clear, parts of the CPU's floating-point environment: what needs them runs in the
-default one. A copy between equal types touches nothing of it.
+A copy between equal types touches nothing of the CPU's floating-point environment. Casts and arithmetic, integers'
+included, obey and clear parts of it (`numpy_pieces` has those).
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from math import prod
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-import attrs
 import numpy as np
 
-from tessbed.kernels.a65.fp_environment import in_default_environment
-
+BYTE = np.dtype("u1")
 PIECE_SCALARS = 1 << 17
+"""What becomes of so many scalars stays in the caches; of fewer, Python's part in each piece would show."""
+SPARE_BYTES = 8
+"""Behind the scratch of a piece: a word may be looked at from its second byte on."""
+LEAST_BYTES = PIECE_SCALARS * 4 + SPARE_BYTES
+"""Of a part of the scratch; the system gives no page of it before it is used."""
+MOST_BOUND = 64
+"""Steps and shapes whose views a thread keeps."""
 
 
-@attrs.frozen
-class StridedView:
+class StridedView(NamedTuple):
     """A strided view to be laid over a port's storage."""
 
     dtype: np.dtype
@@ -33,130 +36,121 @@ class StridedView:
 
 
 class Scratch(threading.local):
-    """Storage for what a piece is turned into on its way, kept by each thread: fresh pages cost more than the work."""
+    """Storage for what a piece is turned into on its way, kept by each thread: fresh pages cost more than the work.
+
+    So are the views of it, for a step and a shape: to make them takes longer than to convert a small piece.
+    """
 
     def __init__(self) -> None:
         self._parts: dict[int, np.ndarray] = {}
+        self._bound: dict[tuple[object, tuple[int, ...]], Any] = {}
+        self.padded: np.ndarray | None = None
+        """The room for padded pixels that was filled last."""
 
-    def array(self, part: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """An array of a part; it is the caller's until the same part is asked for again."""
-        size = prod(shape) * np.dtype(dtype).itemsize
+    def array(self, part: int, shape: tuple[int, ...], dtype: np.dtype, first: int = 0) -> np.ndarray:
+        """An array of a part, `first` bytes behind its start; all bytes of a part are zero until they are written."""
+        size = prod(shape) * dtype.itemsize + SPARE_BYTES
         kept = self._parts.get(part)
         if kept is None or kept.size < size:
-            kept = self._parts[part] = np.empty(size, np.uint8)
-        return np.ndarray(shape, dtype, kept)  # pyright: ignore[reportArgumentType]
+            self._bound.clear()  # they are views of the smaller one
+            kept = self._parts[part] = np.zeros(max(size, LEAST_BYTES), np.uint8)
+        return np.ndarray(shape, dtype, kept, first)  # pyright: ignore[reportArgumentType]
+
+    def bound(self, step: "PieceStep", shape: tuple[int, ...]) -> Any:
+        """What `step.bind(shape)` gave this thread."""
+        found = self._bound.get((step, shape))
+        if found is None:
+            if len(self._bound) >= MOST_BOUND:
+                self._bound.clear()
+            found = step.bind(shape)
+            self._bound[step, shape] = found
+        return found
 
 
 SCRATCH = Scratch()
-PADDED = 4
-"""The part of the scratch where padded pixels are put together; conversions use those before it."""
+
+
+class PieceStep(Protocol):
+    """A step that works in scratch; compared by identity."""
+
+    def bind(self, shape: tuple[int, ...]) -> Any:
+        """What it needs of scratch for pieces of a shape."""
+        ...
 
 
 class Step(Protocol):
     """One strided operation; `run` performs it on the storage of the input and of the output."""
 
+    @property
+    def calculates(self) -> bool:
+        """Whether it needs the default floating-point environment."""
+        ...
+
+    @property
+    def written(self) -> tuple[StridedView, ...]:
+        """What it writes: no byte of it twice."""
+        ...
+
     def run(self, source: np.ndarray, target: np.ndarray) -> None: ...
 
 
-@attrs.frozen
-class FillStep:
-    """Sets every element of `target` to `value`."""
+class FillStep(NamedTuple):
+    """Sets every item of `target` to the bytes of `value`."""
 
     target: StridedView
-    value: int
+    value: np.ndarray
+
+    @property
+    def calculates(self) -> bool:
+        return False
+
+    @property
+    def written(self) -> tuple[StridedView, ...]:
+        return (self.target,)
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
-        self.target.over(target).fill(self.value)
+        self.target.over(target)[...] = self.value
 
 
-@attrs.frozen
-class Copy:
-    """Copies `source` into `target`, element by element; both have the same type."""
+class Copy(NamedTuple):
+    """Copies `source` into `target`, item by item; both have the same type."""
 
     target: StridedView
     source: StridedView
 
-    def run(self, source: np.ndarray, target: np.ndarray) -> None:
-        np.copyto(self.target.over(target), self.source.over(source), casting="no")
+    @property
+    def calculates(self) -> bool:
+        return False
 
-
-Arrays = Sequence[np.ndarray]
-Convert = Callable[[Arrays, Arrays, Mapping[str, int]], None]
-"""Makes the arrays of the output (second) from those of the input, with the conversion's parameters by packet field.
-
-The tiled side has one array of bytes for each plane, low plane first; the linear side one array of whole scalars."""
-
-
-@attrs.frozen
-class ConvertStep:
-    """Converts between the arrays of both sides; `calculates` says that it needs the default environment."""
-
-    targets: tuple[StridedView, ...]
-    sources: tuple[StridedView, ...]
-    convert: Convert
-    parameters: tuple[tuple[str, int], ...] = ()
-    calculates: bool = True
+    @property
+    def written(self) -> tuple[StridedView, ...]:
+        return (self.target,)
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
-        sources, targets = [view.over(source) for view in self.sources], [view.over(target) for view in self.targets]
-        run_in(self, lambda: self._convert(sources, targets))
-
-    def _convert(self, sources: list[np.ndarray], targets: list[np.ndarray]) -> None:
-        parameters = dict(self.parameters)
-        if sources[0].size <= PIECE_SCALARS:
-            self.convert(sources, targets, parameters)
-            return
-        for piece in cut_pieces(sources[0].shape):
-            self.convert([each[piece] for each in sources], [each[piece] for each in targets], parameters)
+        self.target.over(target)[...] = self.source.over(source)
 
 
-def run_in(step: ConvertStep, run: Callable[[], None]) -> None:
-    """Runs it in the environment that the step's conversion needs."""
-    if step.calculates:
-        in_default_environment(run)
-    else:
-        run()
+def items(size_bytes: int) -> np.dtype:
+    """Runs of so many contiguous bytes as one element: numpy copies those of 1, 2, 4, 8 and 16 bytes as registers."""
+    return np.dtype(("V", size_bytes))
 
 
-@attrs.frozen
-class PadStep:
-    """A packing conversion of padded pixels: a piece of them is put together elsewhere, then written in one go.
-
-    `pixels` are the bytes of each, and `step` converts into its planes, `fill` being what is left of them.
-    """
-
-    pixels: StridedView
-    step: ConvertStep
-    fill: int
-
-    def run(self, source: np.ndarray, target: np.ndarray) -> None:
-        (linear,), pixels = (view.over(source) for view in self.step.sources), self.pixels.over(target)
-        run_in(self.step, lambda: self._convert(linear, pixels))
-
-    def _convert(self, linear: np.ndarray, pixels: np.ndarray) -> None:
-        planes, channels, parameters = len(self.step.targets), linear.shape[-1], dict(self.step.parameters)
-        size = 0
-        for piece in cut_pieces(linear.shape, whole_axes=1):
-            part, whole = linear[piece], pixels[piece]
-            made = SCRATCH.array(PADDED, whole.shape, np.uint8)
-            if whole.size > size:  # the first piece is the largest
-                made.fill(self.fill)
-                size = whole.size
-            lanes = made.reshape(*made.shape[:-1], planes, -1)[..., :channels]
-            self.step.convert([part], [lanes[..., plane, :] for plane in range(planes)], parameters)
-            np.copyto(whole, made, casting="no")
-
-
-def cut_pieces(shape: tuple[int, ...], whole_axes: int = 0) -> Iterator[tuple]:
-    """Indices that cut an array into pieces of about PIECE_SCALARS; the last `whole_axes` are never cut."""
+def cut_pieces(shape: tuple[int, ...], most: int = PIECE_SCALARS, whole_axes: int = 0) -> Iterator[tuple]:
+    """Slices that cut an array into pieces of at most `most` elements; the last `whole_axes` are never cut."""
     axis, scalars = len(shape), 1
-    while axis and (scalars * shape[axis - 1] <= PIECE_SCALARS or axis > len(shape) - whole_axes):
+    while axis and (scalars * shape[axis - 1] <= most or axis > len(shape) - whole_axes):
         axis -= 1
         scalars *= shape[axis]
     if not axis:
         yield (...,)
         return
-    count = max(1, PIECE_SCALARS // scalars)
-    for index in np.ndindex(*shape[: axis - 1]):
-        for first in range(0, shape[axis - 1], count):
-            yield (*index, slice(first, first + count), ...)
+    extent = shape[axis - 1]
+    pieces = -(-extent * scalars // most)
+    count = max(1, min(most // scalars, -(-extent // pieces)))
+    for outer in range(prod(shape[: axis - 1])):
+        where: tuple = ()
+        for size in reversed(shape[: axis - 1]):
+            outer, at = divmod(outer, size)
+            where = (slice(at, at + 1), *where)
+        for first in range(0, extent, count):
+            yield (*where, slice(first, first + count), ...)

@@ -1,153 +1,145 @@
-"""Values of the numpy rows: how the arrays of one side become those of the other, in each conversion.
+"""Values of the numpy rows: how the scalars of one side become those of the other, in each conversion.
 
-Words of 16 or 32 bits lie on the linear side, planes of bytes on the tiled one. Whole words are moved and taken apart
-by casts and shifts, which numpy does many at a time: moving single bytes with strides takes several times as long.
-Arithmetic is between contiguous arrays of equal types, since numpy takes buffers for everything else. Whoever calls
-these, `copy_bytes` and `regroup_bytes` excepted, runs in the default floating-point environment (`fp_environment`).
-Source: docs/operations.md, "Numerics".
+Theory. numpy casts and calculates contiguous arrays of equal types many elements at a time; anything else it takes by
+single elements or through buffers. So a word is taken apart by two casts and no shift: words that begin at the second
+byte of the first one are cast to the high bytes. It is put together the other way round: each plane is cast to words
+of its own, the high one to words that begin a byte later, and an OR joins both.
+
+Each function here is given a shape and returns what converts arrays of that shape, with the scratch that it needs;
+views of scratch are made once for many pieces. What it returns runs in the default floating-point environment
+(`fp_environment`). Source: docs/operations.md, "Numerics".
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from tessbed.kernels.a65.numpy_steps import SCRATCH, Arrays, Convert
+from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH
 
 Parameters = Mapping[str, int]
+Shape = tuple[int, ...]
+Change = Callable[[np.ndarray], object]
+Narrow = Callable[[Shape, Parameters], tuple[np.ndarray, Change]]
+"""Gives contiguous scratch for tiled scalars, and what makes them from linear ones."""
+Widen = Callable[[np.ndarray, Parameters], Change]
+"""For an array of tiled scalars, gives what makes linear ones from them."""
 
-FEW_CHANNELS = 8
-LEAST, MOST = np.float32(-128), np.float32(127)
-QUIET_BIT = np.uint32(0x0040)
+WORD, LONG, FLOAT, CODE = np.dtype("<u2"), np.dtype("<u4"), np.dtype("<f4"), np.dtype("i1")
+SCALARS = {1: BYTE, 2: WORD, 4: LONG}
+"""Scalars as integers, by their width."""
+LANE, PLANE, WORDS, VALUES = 0, 4, 6, 7
+"""Parts of the scratch. A lane at byte `k` of its scalars has the part LANE + k, of which the first k bytes stay zero;
+bytes of a plane have the part PLANE + the plane's number."""
+LEAST, MOST = -128.0, 127.0
+ONE, BELOW_HALF, SIXTEEN = np.array(1, LONG), np.array(0x7FFF, LONG), np.array(16, LONG)
+QUIET_BIT = np.uint16(0x0040)
 
 ROUNDINGS: tuple[Callable[..., np.ndarray], ...] = (np.trunc, np.rint, np.ceil, np.floor)
 """To an integer, by the codes of a packet."""
 
 
-def copy_bytes(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
-    """Bytes as they are."""
-    assign(targets[0], sources[0])
+def planes_of(scalars: np.ndarray, *, cast: bool = True) -> tuple[Sequence[np.ndarray], Callable[[], None]]:
+    """The byte planes of tiled scalars in scratch, low plane first, and what fills them; bytes are their own.
+
+    Without `cast`, they are words that become the planes' bytes where they are cast.
+    """
+    if scalars.dtype == BYTE:
+        return (scalars,), _nothing
+    later = np.ndarray(scalars.shape, WORD, scalars.base, 1)  # pyright: ignore[reportArgumentType]
+    if not cast:
+        return (scalars, later), _nothing
+    low, high = (SCRATCH.array(PLANE + plane, scalars.shape, BYTE) for plane in range(2))
+
+    def split() -> None:
+        low[...] = scalars
+        high[...] = later
+
+    return (low, high), split
 
 
-def regroup_bytes(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
-    """Bytes as they are, pixel by pixel first: then each channel's rows are as long as the linear side has them."""
-    pixels = SCRATCH.array(0, sources[0].shape, np.uint8)
-    assign(pixels, sources[0])
-    np.copyto(targets[0], pixels)
+def _nothing() -> None:
+    """What is left to do where nothing is."""
 
 
-def split_words(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
-    """Words to their low and high bytes."""
-    words, (low, high) = _contiguous(sources[0]), targets
-    assign(low, words)
-    upper = SCRATCH.array(1, words.shape, words.dtype) if words is sources[0] else words
-    assign(high, np.right_shift(words, 8, out=upper))
+def join_planes(planes: Sequence[np.ndarray], dtype: np.dtype) -> Change:
+    """What makes scalars of byte planes, which are their upper bytes; the lower ones are zero."""
+    shape, first = planes[0].shape, dtype.itemsize - len(planes)
+    written = [SCRATCH.array(LANE + at, shape, dtype, at) for at in range(first, dtype.itemsize)]
+    read = [SCRATCH.array(LANE + at, shape, dtype) for at in range(first, dtype.itemsize)]
+    (low, high), (low_lane, high_lane), (low_word, high_word) = planes, written, read
+
+    def join(target: np.ndarray) -> None:
+        low_lane[...] = low
+        high_lane[...] = high
+        np.bitwise_or(low_word, high_word, target)
+
+    return join
 
 
-def join_words(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
-    """Low and high bytes to words."""
-    np.copyto(targets[0], _words_of(*sources))
+def keep_words(shape: Shape, parameters: Parameters) -> tuple[np.ndarray, Change]:
+    """Words as they are."""
+    words = SCRATCH.array(WORDS, shape, WORD)
+
+    def keep(source: np.ndarray) -> None:
+        words[...] = source
+
+    return words, keep
 
 
-def widen_words(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
-    """BF16 to binary32: the words become the upper halves."""
-    words = _words_of(*sources)
-    wide = SCRATCH.array(2, words.shape, np.uint32)
-    np.copyto(wide, words)
-    np.copyto(targets[0], np.left_shift(wide, 16, out=wide))
+def narrow_words(shape: Shape, parameters: Parameters) -> tuple[np.ndarray, Change]:
+    """BF16 words: nearest, ties to even; a NaN keeps sign and upper half, and is made quiet."""
+    made, found = SCRATCH.array(VALUES, shape, LONG), SCRATCH.array(WORDS, shape, WORD)
+    upper = np.ndarray(shape, LONG, made.base, 2)  # pyright: ignore[reportArgumentType]
+
+    def narrow(words: np.ndarray) -> None:
+        np.right_shift(words, SIXTEEN, made)
+        np.bitwise_and(made, ONE, made)
+        np.add(made, BELOW_HALF, made)
+        np.add(made, words, made)
+        found[...] = upper
+        values = words.view(FLOAT)
+        least = float(np.minimum.reduce(values, None))
+        if least != least:  # any NaN is the least
+            nan = np.isnan(values)
+            found[nan] = (words[nan] >> 16).astype(WORD) | QUIET_BIT
+
+    return found, narrow
 
 
-def narrow_words(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
-    """The bytes of BF16 words: nearest, ties to even; a NaN keeps sign and upper half, and is made quiet."""
-    bits = _contiguous(sources[0])
-    made = np.right_shift(bits, 16, out=SCRATCH.array(2, bits.shape, np.uint32))
-    made &= 1
-    made += 0x7FFF
-    made += bits
-    made >>= 16
-    nan = np.isnan(bits.view(np.float32), out=SCRATCH.array(3, bits.shape, np.bool_))
-    if nan.any():
-        made[nan] = bits[nan] >> 16 | QUIET_BIT
-    split_words([made], targets, parameters)
-
-
-def quantize_words(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
+def quantize_words(shape: Shape, parameters: Parameters) -> tuple[np.ndarray, Change]:
     """INT8 codes: saturate(round(x * scale) + zero_point), the product rounded to binary32; zero_point of a NaN."""
-    bits, zero_point = _contiguous(sources[0]), _zero_point(parameters)
-    values = SCRATCH.array(2, bits.shape, np.float32)
-    with np.errstate(all="ignore"):
-        np.multiply(bits.view(np.float32), _scale(parameters), out=values)
-        ROUNDINGS[parameters["rounding"]](values, out=values)
-        values += zero_point  # exact wherever the sum does not saturate
-        nan = np.isnan(values, out=SCRATCH.array(3, bits.shape, np.bool_))
-        if nan.any():
-            values[nan] = zero_point
-        np.clip(values, LEAST, MOST, out=values)
-        assign(targets[0].view(np.int8), values)
+    zero_point, scale, rounded = _zero_point(parameters), _scale(parameters), ROUNDINGS[parameters["rounding"]]
+    values, codes = SCRATCH.array(VALUES, shape, FLOAT), SCRATCH.array(WORDS, shape, CODE)
+
+    def quantize(words: np.ndarray) -> None:
+        np.multiply(words.view(FLOAT), scale, values)
+        rounded(values, values)
+        np.add(values, zero_point, values)  # exact wherever the sum does not saturate
+        if not (np.minimum.reduce(values, None) >= LEAST and np.maximum.reduce(values, None) <= MOST):
+            values[np.isnan(values)] = zero_point
+            np.clip(values, np.float32(LEAST), np.float32(MOST), values)
+        codes[...] = values
+
+    return SCRATCH.array(WORDS, shape, BYTE), quantize
 
 
-def dequantize_codes(sources: Arrays, targets: Arrays, parameters: Parameters) -> None:
+def dequantize_codes(codes: np.ndarray, parameters: Parameters) -> Change:
     """Words of (code - zero_point) / scale."""
-    values = SCRATCH.array(0, sources[0].shape, np.float32)
-    assign(values, sources[0].view(np.int8))
-    with np.errstate(all="ignore"):
-        values -= _zero_point(parameters)
-        values /= _scale(parameters)
-    np.copyto(targets[0], values.view(np.uint32))
+    zero_point, scale, signed = _zero_point(parameters), _scale(parameters), codes.view(CODE)
+    values = SCRATCH.array(VALUES, codes.shape, FLOAT)
+
+    def dequantize(target: np.ndarray) -> None:
+        values[...] = signed
+        np.subtract(values, zero_point, values)
+        np.divide(values, scale, target.view(FLOAT))
+
+    return dequantize
 
 
-CALCULATED: dict[str, Convert] = {
-    "split": split_words,
-    "join": join_words,
-    "widen": widen_words,
-    "narrow": narrow_words,
-    "quantize": quantize_words,
-    "dequantize": dequantize_codes,
-}
-"""The conversions that need numpy's casts or arithmetic."""
+def _scale(parameters: Parameters) -> np.ndarray:
+    return np.array(parameters["scale"], LONG).view(FLOAT)
 
 
-def assign(target: np.ndarray, source: np.ndarray) -> None:
-    """Copies, truncating or extending integers: channel by channel where those are the fewer and longer runs."""
-    if _by_channel(target, source):
-        for channel in range(target.shape[-1]):
-            np.copyto(target[..., channel], source[..., channel], casting="unsafe")
-    else:
-        np.copyto(target, source, casting="unsafe")
-
-
-def _by_channel(target: np.ndarray, source: np.ndarray) -> bool:
-    if target.ndim < 2 or target.shape[-1] >= min(FEW_CHANNELS, target.shape[-2]):
-        return False
-    return not (_dense(target) and _dense(source))
-
-
-def _dense(array: np.ndarray) -> bool:
-    """Whether pixels follow each other without a gap."""
-    return array.strides[-2] == array.shape[-1] * array.strides[-1]
-
-
-def _contiguous(array: np.ndarray) -> np.ndarray:
-    """The array, or a copy of it in the order of its axes."""
-    if array.flags.c_contiguous:
-        return array
-    made = SCRATCH.array(0, array.shape, array.dtype)
-    np.copyto(made, array)
-    return made
-
-
-def _words_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    lows, words = SCRATCH.array(0, low.shape, np.uint16), SCRATCH.array(1, low.shape, np.uint16)
-    assign(lows, low)
-    assign(words, high)
-    words <<= 8
-    words |= lows
-    return words
-
-
-def _scale(parameters: Parameters) -> np.float32:
-    return np.uint32(parameters["scale"]).view(np.float32)
-
-
-def _zero_point(parameters: Parameters) -> np.float32:
+def _zero_point(parameters: Parameters) -> np.ndarray:
     byte = parameters["zero_point"]
-    return np.float32(byte - 256 if byte > 127 else byte)
+    return np.array(byte - 256 if byte > 127 else byte, FLOAT)

@@ -35,7 +35,7 @@ class Engine:
     attempt: Callable[[Any, Views, Views], bool] = lambda program, inputs, outputs: False
 
 
-NUMPY = Engine("numpy", numpy_rows.CONVERSIONS, numpy_rows.compile_numpy, numpy_rows.run_numpy)
+NUMPY = Engine("numpy", numpy_rows.CONVERSIONS, numpy_rows.compile_numpy, numpy_rows.run_numpy, numpy_rows.attempt)
 NATIVE = Engine("native", native_rows.CODES, native_rows.compile_native, native_rows.run_native, native_rows.attempt)
 ENGINES = {engine.name: engine for engine in (NUMPY, NATIVE)}
 

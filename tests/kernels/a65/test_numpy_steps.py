@@ -6,14 +6,15 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from tessbed.kernels.a65 import numpy_rows, numpy_steps
-from tessbed.kernels.a65.numpy_steps import PIECE_SCALARS, SCRATCH, PadStep, StridedView, cut_pieces
+from tessbed.kernels.a65 import numpy_pieces, numpy_rows, numpy_sides, numpy_ways
+from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, cut_pieces
 from tessbed.kernels.a65.row_path import choose, row_classes
 from tests.contract.backends import plan_of
 from tests.geometries import FAMILY, name_of, random_geometries
-from tests.kernels.a65.running import assert_right
-from tests.oracle import Geometry
+from tests.kernels.a65.running import assert_right, outcome, using
+from tests.oracle import Geometry, expected_output
 from tests.requests import request_of
+from tests.words import source_of
 
 HWC, CHW = (-1, 0, 1, 2), (-1, 1, 2, 0)
 SHAPES = ((), (1,), (7,), (PIECE_SCALARS + 1,), (3, 2, PIECE_SCALARS - 1), (5, 300, 301), (2, 3, 9, 400, 40), (4, 0, 3))
@@ -37,32 +38,43 @@ def test_pieces_leave_axes_whole() -> None:
 
 def test_scratch_is_kept_by_each_thread() -> None:
     """A part is the same storage for the next array that fits, and another thread's is another."""
-    first, found = SCRATCH.array(9, (4, 4), np.uint8), []
-    assert np.shares_memory(first, SCRATCH.array(9, (2, 2), np.uint16))
-    thread = Thread(target=lambda: found.append(SCRATCH.array(9, (4, 4), np.uint8)))
+    first, found = SCRATCH.array(9, (4, 4), BYTE), []
+    assert np.shares_memory(first, SCRATCH.array(9, (2, 2), np.dtype("<u2")))
+    thread = Thread(target=lambda: found.append(SCRATCH.array(9, (4, 4), BYTE)))
     thread.start()
     thread.join()
     assert not np.shares_memory(first, found[0])
 
 
-def written_by(step: numpy_steps.Step) -> list[StridedView]:
-    """The views that a step writes."""
-    if isinstance(step, PadStep):
-        return [step.pixels]
-    return list(getattr(step, "targets", None) or (step.target,))
+WAYS = {
+    "as they are": {},
+    "no bytes": {"SMALL_SCALARS": 0},
+    "pieces": {"SMALL_SCALARS": 0, "WHOLE_SCALARS": 0, "FEW_PIXELS": 0},
+    "bytes": {"SMALL_SCALARS": 1 << 30},
+    "near": {"SMALL_SCALARS": 0, "WHOLE_SCALARS": 0, "LONG_RUN": 1},
+    "far": {"SMALL_SCALARS": 0, "WHOLE_SCALARS": 0, "LONG_RUN": 1 << 30, "SHORT_ROW": 1 << 30},
+}
+"""Thresholds under which every geometry takes the same way."""
 
 
-@pytest.mark.parametrize("small", [0, 1 << 30], ids=["words", "bytes"])
-def test_every_byte_is_written_once(monkeypatch: pytest.MonkeyPatch, small: int) -> None:
+def take(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the rows choose this way wherever they can."""
+    for name, value in WAYS[way].items():
+        (module,) = (module for module in (numpy_ways, numpy_sides) if name in vars(module))
+        monkeypatch.setattr(module, name, value)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_byte_is_written_once(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     """Padding, gaps and payload together: no byte of the output is left out, and none is written again."""
-    monkeypatch.setattr(numpy_rows, "SMALL_SCALARS", small)
+    take(way, monkeypatch)
     for geometry in (*random_geometries(150, 11), *random_geometries(150, 11, FAMILY)):
         plan = plan_of(request_of(geometry))
         if plan.empty:
             continue
         steps = numpy_rows.compile_numpy(plan, row_classes(plan, choose(plan))).steps
         times = np.zeros(plan.output.required_bytes, np.uint8)
-        for view in (view for step in steps for view in written_by(step)):
+        for view in (view for step in steps for view in step.written):
             bytes_of = (*view.shape, view.dtype.itemsize), (*view.strides, 1)
             each = np.ndarray(bytes_of[0], np.uint8, times, view.offset, bytes_of[1])
             each += 1
@@ -71,12 +83,24 @@ def test_every_byte_is_written_once(monkeypatch: pytest.MonkeyPatch, small: int)
         assert times.sum() == expected, name_of(geometry)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_is_right(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    """Whichever way the rows take, and however small the pieces are, geometries of every rank are right."""
+    take(way, monkeypatch)
+    monkeypatch.setattr(numpy_pieces, "PIECE_SCALARS", 64)
+    monkeypatch.setattr(numpy_pieces, "PIXEL_BYTES", 128)
+    with using("numpy"):
+        for geometry in (*random_geometries(30, 12), *random_geometries(30, 12, FAMILY)):
+            source = source_of(geometry)
+            assert outcome(geometry, source) == expected_output(geometry, source), name_of(geometry)
+
+
 @pytest.mark.parametrize("piece", [64, 1 << 17])
 @pytest.mark.parametrize("axes", [HWC, CHW], ids=["hwc", "chw"])
 def test_rows_in_pieces(monkeypatch: pytest.MonkeyPatch, piece: int, axes: tuple[int, int, int, int]) -> None:
     """Blocks above and below the size of one piece are right, padded or not, with few channels and many."""
-    monkeypatch.setattr(numpy_steps, "PIECE_SCALARS", piece)
-    monkeypatch.setattr(numpy_rows, "SMALL_SCALARS", 0)
+    monkeypatch.setattr(numpy_pieces, "PIECE_SCALARS", piece)
+    take("pieces", monkeypatch)
     for op, dtype, to in FAMILY:
         for channels, pad16 in ((3, True), (16, False), (40, True)):
             shape = (9, 20, channels) if axes == HWC else (channels, 9, 20)

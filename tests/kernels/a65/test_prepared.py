@@ -121,7 +121,7 @@ def test_allocates_nothing_that_grows(op: str, order: str, name: str) -> None:
     """A call allocates the same few bytes for a tensor of 100 times the size."""
     peaks = []
     with using(name):
-        for height in (8, 800):
+        for height in (80, 8000):  # both are too large for the ways of small tensors
             shape, width = (height, 40, 21), 4 if op == "detesscast" else 2
             strides = {
                 "dense": None,
@@ -140,7 +140,8 @@ def peak_of_a_call(prepared: PreparedExecution, op: str) -> int:
     source = guarded(prepared.plan.input.required_bytes)[1]
     target = guarded(prepared.plan.output.required_bytes)[1]
     execute = backend_of(op).execute
-    execute(prepared, [source], [target])
+    for _ in range(2):  # scratch grows in the first call, and is seen from its views in the second
+        execute(prepared, [source], [target])
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]

@@ -1,0 +1,234 @@
+"""Pieces: conversions between the two sides of a block, in pieces whose values stay in the caches.
+
+Theory. What is calculated lies contiguous in scratch, in the order of the linear side. For each shape of a piece the
+views of scratch are made once, by `bind`, and kept by the thread (`numpy_steps`); a piece is then a slice of each side
+and a few calls of numpy. Pieces are as large as the caches allow, since Python takes microseconds for each.
+How the sides are reached: `numpy_sides`.
+"""
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from tessbed.kernels.a65.numpy_sides import BlockSides
+from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, StridedView
+from tessbed.kernels.a65.numpy_values import (
+    PLANE,
+    WORD,
+    WORDS,
+    Narrow,
+    Parameters,
+    Shape,
+    Widen,
+    join_planes,
+    planes_of,
+)
+
+FEW_CHANNELS = 8
+LINEAR, TURNED, PIXELS = 8, 9, 10
+"""Parts of the scratch: what comes from or goes to the linear side, words in the other order, padded pixels."""
+PIXEL_BYTES = PIECE_SCALARS * 4
+
+
+@attrs.frozen(eq=False)
+class PackPieces:
+    """Linear scalars of a block to the planes of its tiles."""
+
+    sides: BlockSides
+    narrow: Narrow | None
+    parameters: Parameters
+
+    @property
+    def written(self) -> tuple[StridedView, ...]:
+        return self.sides.planes
+
+    @property
+    def calculates(self) -> bool:
+        return self.narrow is not None or len(self.sides.planes) > 1
+
+    def run(self, source: np.ndarray, target: np.ndarray) -> None:
+        sides = self.sides
+        linear, goals = sides.linear.over(source), [view.over(target) for view in sides.planes]
+        far = linear if sides.far is None else sides.far.over(source)
+        for cut, loops in sides.cuts(PIECE_SCALARS):
+            part = linear[cut]
+            planes, make = SCRATCH.bound(self, part.shape)
+            make(part if far is linear else far[loops])
+            at = cut if sides.bytes_first else loops
+            for goal, plane in zip(goals, planes, strict=True):
+                copy_channels(goal[at], plane)
+
+    def bind(self, shape: Shape) -> tuple[list[np.ndarray], Callable[[np.ndarray], None]]:
+        """The planes of a piece in scratch, of the types of the sides, and what makes them of its linear scalars."""
+        sides = self.sides
+        words = SCRATCH.array(LINEAR, shape, sides.linear.dtype)
+        fetch = self.narrow is None or not sides.near
+        fetched = as_items(words, sides.far)
+        made, narrow = (words, None) if self.narrow is None else self.narrow(shape, self.parameters)
+        pixels = SCRATCH.array(TURNED, sides.pixels_last(shape), made.dtype) if sides.turned else made
+        turned = channels_first(pixels) if sides.turned else None
+        planes, split = planes_of(pixels, cast=sides.planes[0].dtype != BYTE)
+
+        def make(part: np.ndarray) -> None:
+            if fetch:
+                fetched[...] = part
+            if narrow:
+                narrow(words if fetch else part)
+            if turned is not None:
+                copy_channels(turned, made)
+            split()
+
+        return [as_items(plane, view) for plane, view in zip(planes, sides.planes, strict=True)], make
+
+
+@attrs.frozen(eq=False)
+class PackPadded:
+    """The same for padded pixels: a piece of them is put together in scratch, then written in one go.
+
+    `pixels` has their bytes last; `order` lists the loops as they are stored, outermost first.
+    """
+
+    pack: PackPieces
+    pixels: StridedView
+    order: tuple[int, ...]
+    fill: int
+
+    @property
+    def written(self) -> tuple[StridedView, ...]:
+        return (self.pixels,)
+
+    @property
+    def calculates(self) -> bool:
+        return self.pack.calculates
+
+    def run(self, source: np.ndarray, target: np.ndarray) -> None:
+        sides = self.pack.sides
+        linear, pixels = sides.linear.over(source), self.pixels.over(target)
+        far = linear if sides.far is None else sides.far.over(source)
+        for cut, loops in sides.cuts(self.most):
+            part, goal = linear[cut], pixels[loops]
+            room, whole, goals, planes, make = SCRATCH.bound(self, part.shape)
+            if SCRATCH.padded is not room:  # else what fills the pixels is still there
+                room.fill(self.fill)
+                SCRATCH.padded = room
+            make(part if far is linear else far[loops])
+            for into, plane in zip(goals, planes, strict=True):
+                copy_channels(into, plane)
+            goal[...] = whole
+
+    def bind(self, shape: Shape) -> tuple:
+        """Room for whole pixels as stored, the same in the order of loops, its planes, and what the pack gives."""
+        planes, make = self.pack.bind(shape)
+        loops, size = self.pack.sides.pixels_last(shape)[:-1], self.pixels.shape[-1]
+        step, strides = size, [1] * len(loops)
+        for axis in reversed(self.order):
+            strides[axis], step = step, step * loops[axis]
+        room = SCRATCH.array(PIXELS, (step,), BYTE)
+        whole = np.ndarray((*loops, size), BYTE, room, 0, (*strides, 1))  # pyright: ignore[reportArgumentType]
+        goals = []
+        for number, (plane, view) in enumerate(zip(planes, self.pack.sides.planes, strict=True)):
+            steps = tuple(strides) if view.dtype.kind == "V" else (*strides, 1)
+            if self.pack.sides.bytes_first:
+                steps = (1, *strides)
+            first = number * (size // len(planes))
+            goals.append(np.ndarray(plane.shape, view.dtype, room, first, steps))  # pyright: ignore[reportArgumentType]
+        return room, whole, goals, planes, make
+
+    @property
+    def most(self) -> int:
+        """Scalars in a piece: its pixels must stay in the caches, too."""
+        channels = self.pack.sides.pixels_last(self.pack.sides.linear.shape)[-1]
+        return max(1, PIXEL_BYTES // self.pixels.shape[-1]) * channels
+
+
+@attrs.frozen(eq=False)
+class UnpackPieces:
+    """The planes of a block's tiles to linear scalars."""
+
+    sides: BlockSides
+    widen: Widen | None
+    parameters: Parameters
+
+    @property
+    def calculates(self) -> bool:
+        return self.widen is not None or len(self.sides.planes) > 1
+
+    @property
+    def written(self) -> tuple[StridedView, ...]:
+        return (self.sides.linear,)
+
+    def run(self, source: np.ndarray, target: np.ndarray) -> None:
+        sides = self.sides
+        linear, planes = sides.linear.over(target), [view.over(source) for view in sides.planes]
+        far = linear if sides.far is None else sides.far.over(target)
+        for cut, loops in sides.cuts(PIECE_SCALARS):
+            goal = linear[cut]
+            loaded, change, made, sent = SCRATCH.bound(self, goal.shape)
+            at = cut if sides.bytes_first else loops
+            for lane, plane in zip(loaded, planes, strict=True):
+                lane[...] = plane[at]
+            if made is None:
+                change(goal)
+                continue
+            if change:
+                change(made)
+            (goal if far is linear else far[loops])[...] = sent
+
+    def bind(self, shape: Shape) -> tuple:
+        """Planes of a piece as they are loaded, what makes scalars of them, those in scratch, and as they are sent."""
+        sides = self.sides
+        wanted = sides.pixels_last(shape) if sides.turned else shape
+        planes = [SCRATCH.array(PLANE + number, wanted, BYTE) for number in range(len(sides.planes))]
+        loaded = [as_items(plane, view) for plane, view in zip(planes, sides.planes, strict=True)]
+        if sides.turned and len(planes) == 1:
+            planes = [channels_first(planes[0])]
+        if self.widen is None and len(planes) == 1:
+            return loaded, None, planes[0], planes[0]
+        change = widening(planes, self.widen, self.parameters, sides.linear.dtype)
+        if sides.turned and len(planes) > 1:
+            made = SCRATCH.array(LINEAR, wanted, sides.linear.dtype)
+            return loaded, change, made, channels_first(made)
+        if sides.far is None:
+            return loaded, change, None, None
+        made = SCRATCH.array(LINEAR, shape, sides.linear.dtype)
+        return loaded, change, made, as_items(made, sides.far)
+
+
+def channels_first(pixels: np.ndarray) -> np.ndarray:
+    """The same array with its last axis first."""
+    return pixels.transpose(-1, *range(pixels.ndim - 1))
+
+
+def widening(
+    planes: list[np.ndarray], widen: Widen | None, parameters: Parameters, dtype: np.dtype
+) -> Callable[[np.ndarray], object]:
+    """What makes linear scalars of the planes of tiled ones."""
+    if widen is None:
+        return join_planes(planes, dtype)
+    if len(planes) == 1:
+        return widen(planes[0], parameters)
+    words = SCRATCH.array(WORDS, planes[0].shape, WORD)
+    join, change = join_planes(planes, WORD), widen(words, parameters)
+
+    def both(target: np.ndarray) -> None:
+        join(words)
+        change(target)
+
+    return both
+
+
+def as_items(plane: np.ndarray, like: StridedView | None) -> np.ndarray:
+    """Contiguous scratch as the items that a side has, or as it is."""
+    if like is None or like.dtype.kind != "V":
+        return plane
+    return np.ndarray(plane.shape[:-1], like.dtype, plane)  # pyright: ignore[reportArgumentType]
+
+
+def copy_channels(target: np.ndarray, source: np.ndarray) -> None:
+    """Copies, channel by channel where those come first, are few, and lie close in the target."""
+    if target.ndim > 1 and target.strides[0] == target.itemsize and len(target) < min(FEW_CHANNELS, target.shape[-1]):
+        for goal, lane in zip(target, source, strict=True):
+            goal[...] = lane
+    else:
+        target[...] = source

@@ -1,0 +1,102 @@
+"""Sides: how the two sides of a block lie in storage, as views for numpy, and which way to them is the quickest.
+
+Theory. A side whose contiguous runs are long is *near*: casts and arithmetic read or write it themselves. Between
+scratch and a side of short runs a pixel's bytes travel as one item: numpy takes about a nanosecond for an item of 1, 2,
+4, 8 or 16 bytes, three for one of up to 64, and ten to begin an inner loop.
+
+Channels that are scattered on the linear side come first there, so that scratch has that side's long rows. They are
+turned in scratch where they are words, and where the rows of a tile are short: elsewhere on their way to or from the
+tiled side.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tessbed.kernels.a65.blocks import Block
+from tessbed.kernels.a65.numpy_steps import BYTE, StridedView, cut_pieces, items
+from tessbed.kernels.a65.numpy_values import SCALARS, Shape
+from tessbed.kernels.plan import Plan
+
+LONG_RUN = 192
+"""Scalars in a row from which on a side is near."""
+SHORT_ROW = 48
+"""Pixels in a row up to which scattered channels are turned in scratch."""
+
+
+class BlockSides(NamedTuple):
+    """How both sides of a block lie, all loops in the order of the linear side.
+
+    `linear` holds whole scalars, channels last, or first where they are `scattered`; `far` is the same with a pixel as
+    one item, None where the side is `near` or its channels are scattered. `planes` has a view for each byte of a tiled
+    scalar: with a pixel's channels as one item; or bytes, channels last, or first where they are scattered and not
+    `turned` in scratch.
+    """
+
+    linear: StridedView
+    far: StridedView | None
+    planes: tuple[StridedView, ...]
+    near: bool
+    scattered: bool
+    turned: bool
+
+    @property
+    def bytes_first(self) -> bool:
+        """Whether the planes are bytes with their channels first, too."""
+        return self.scattered and not self.turned
+
+    def cuts(self, most: int) -> Iterator[tuple[tuple, tuple]]:
+        """Slices of pieces of at most so many scalars: of `linear`, and of views that begin with the loops."""
+        shape = self.linear.shape
+        if self.scattered:
+            for cut in cut_pieces((*shape[1:], shape[0]), most, 1):
+                yield (slice(None), *cut), cut
+        else:
+            whole = 0 if self.far is None and self.planes[0].dtype == BYTE else 1
+            for cut in cut_pieces(shape, most, whole):
+                yield cut, cut
+
+    def pixels_last(self, shape: Shape) -> Shape:
+        """The shape of a piece of `linear`, with channels last."""
+        return (*shape[1:], shape[0]) if self.scattered else shape
+
+
+def sides_of(plan: Plan, block: Block) -> BlockSides:
+    width, planes, channels = plan.linear_dtype.width, plan.tiled_dtype.width, block.channels
+    scattered = channels > 1 and block.channel_stride_bytes != width
+    extents = tuple([loop[0] for loop in block.loops])
+    tiled, strides = tuple([loop[1] for loop in block.loops]), tuple([loop[2] for loop in block.loops])
+    far = None
+    if scattered:
+        shape, steps = (channels, *extents), (block.channel_stride_bytes, *strides)
+        near = row_of(block, width, 2, 1) >= LONG_RUN
+    else:
+        shape, steps = (*extents, channels), (*strides, width)
+        near = row_of(block, width, 2, channels) >= LONG_RUN
+        if not near:
+            far = StridedView(items(channels * width), extents, block.linear_offset, strides)
+    linear = StridedView(SCALARS[width], shape, block.linear_offset, steps)
+    turned = scattered and (planes > 1 or (not plan.packs and short_rows(block)))
+    if scattered and not turned:
+        dtype, shape, steps = BYTE, (channels, *extents), (1, *tiled)
+    elif (row_of(block, 1, 1, channels) if planes == 1 and not turned else channels) >= LONG_RUN:
+        dtype, shape, steps = BYTE, (*extents, channels), (*tiled, 1)
+    else:
+        dtype, shape, steps = items(channels), extents, tiled
+    views = [
+        StridedView(dtype, shape, block.tiled_offset + plane * block.plane_bytes, steps) for plane in range(planes)
+    ]
+    return BlockSides(linear, far, tuple(views), near, scattered, turned)
+
+
+def short_rows(block: Block) -> bool:
+    """Whether the rows of scattered channels are so short that turning them in scratch is better."""
+    return block.channels > 3 and bool(block.loops) and block.loops[-1][0] < SHORT_ROW
+
+
+def row_of(block: Block, width: int, side: int, run: int) -> int:
+    """Scalars that follow each other on a side: runs of `run`, from the innermost loop on."""
+    for loop in reversed(block.loops):
+        if loop[side] != run * width:
+            break
+        run *= loop[0]
+    return run

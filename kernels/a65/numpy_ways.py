@@ -1,0 +1,133 @@
+"""Ways: by which steps the blocks of a plan are converted, decided by shape alone.
+
+Theory. A user of numpy transposes a region of tiles and casts the result. What can be gained over that is calls, passes
+and caches; so there are four ways, and each writes every byte of the output once:
+
+- bytes that only move are copied from one side to the other (`numpy_copies`);
+- few words, and pixels of few channels, move byte by byte, which needs no floating-point environment;
+- a small dense tensor is converted at once, and its classes are copied to or from scratch (`numpy_whole`);
+- all other blocks are converted by pieces that stay in the caches (`numpy_pieces`).
+
+Padding of few channels is written with them, from scratch that keeps it; that of more channels is filled apart.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
+
+from tessbed.kernels.a65.blocks import Block
+from tessbed.kernels.a65.fp_environment import keeps_environment
+from tessbed.kernels.a65.numpy_copies import (
+    FEW_CHANNELS,
+    as_long_pixels,
+    byte_steps,
+    is_padded,
+    layout,
+    padding_steps,
+    run_steps,
+)
+from tessbed.kernels.a65.numpy_pieces import PackPadded, PackPieces, UnpackPieces
+from tessbed.kernels.a65.numpy_sides import short_rows, sides_of
+from tessbed.kernels.a65.numpy_steps import BYTE, Copy, Step, StridedView
+from tessbed.kernels.a65.numpy_values import SCALARS, Narrow, Widen
+from tessbed.kernels.a65.numpy_whole import WholePack, WholeUnpack
+from tessbed.kernels.plan import Plan
+
+WIDE_CHANNELS = 32
+"""From so many on, a pixel's padding is filled apart."""
+SMALL_SCALARS = 1024
+"""Words of a plan up to which they move byte by byte."""
+FEW_PIXELS = 512
+"""Pixels of a block up to which bytes are copied without scratch."""
+WHOLE_SCALARS = 1 << 16
+"""Scalars of a plan up to which it is converted at once."""
+
+Rows = Callable[[Plan, Sequence[Block]], Iterator[Step]]
+"""The steps for the blocks of a plan, whose loops are in the order of the linear side."""
+
+
+def values(change: Narrow | Widen | None) -> Rows:
+    """The rows of a conversion of values between tiled and linear scalars; None takes words apart or joins them."""
+
+    def rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
+        if _fits_whole(plan, blocks):
+            return _whole_steps(plan, blocks, change)
+        return (step for block in blocks for step in _piece_steps(plan, block, change))
+
+    return rows
+
+
+def _pixels_of(block: Block) -> int:
+    return prod([loop[0] for loop in block.loops])
+
+
+def _fits_whole(plan: Plan, blocks: Sequence[Block]) -> bool:
+    """Whether the values of the plan are made at once: few ones, dense on the linear side, hardly padded."""
+    scalars, first = prod(plan.shape), blocks[0]
+    dense = plan.linear.required_bytes == scalars * plan.linear_dtype.width
+    if len(blocks) <= 2 and first.channels > 1 and first.channel_stride_bytes != plan.linear_dtype.width:
+        return False  # two blocks are turned better by words
+    return dense and scalars <= WHOLE_SCALARS and plan.tiled.required_bytes <= 4 * max(scalars, 4096)
+
+
+def _whole_steps(plan: Plan, blocks: Sequence[Block], change: Narrow | Widen | None) -> Iterator[Step]:
+    width, scalars = plan.linear_dtype.width, prod(plan.shape)
+    linear = StridedView(SCALARS[width], (scalars,), 0, (width,))
+    copies: list[list[Copy]] = [[] for _ in range(plan.tiled_dtype.width)]
+    for block in blocks:
+        yield from padding_steps(plan, block)
+        loops = tuple([(extent, tiled, stride // width) for extent, tiled, stride in block.loops])
+        step, first = block.channel_stride_bytes // width, block.linear_offset // width
+        for plane, into in enumerate(copies):
+            offset = block.tiled_offset + plane * block.plane_bytes
+            into.extend(run_steps(Block(loops, block.channels, block.plane_bytes, step, offset, first), plan.packs))
+    made = tuple(map(tuple, copies))
+    yield (WholePack if plan.packs else WholeUnpack)(linear, change, dict(plan.parameters), made)  # type: ignore[arg-type]
+
+
+def _piece_steps(plan: Plan, block: Block, change: Narrow | Widen | None) -> Iterator[Step]:
+    """The steps for a block. Narrow pixels are put together with their padding; that of wide ones is filled apart."""
+    sides = sides_of(plan, block)
+    step = (PackPieces if plan.packs else UnpackPieces)(sides, change, dict(plan.parameters))  # type: ignore[arg-type]
+    if not is_padded(plan, block):
+        yield step
+    elif block.channels >= WIDE_CHANNELS:
+        yield from padding_steps(plan, block)
+        yield step
+    else:
+        yield _pad_step(plan, block, step)  # type: ignore[arg-type]
+
+
+def _pad_step(plan: Plan, block: Block, step: PackPieces) -> PackPadded:
+    shape, strides = layout(block.loops, plan.tiled_dtype.width * block.plane_bytes, 1, 1)
+    order = sorted(range(len(block.loops)), key=lambda axis: -block.loops[axis][1])
+    return PackPadded(step, StridedView(BYTE, shape, block.tiled_offset, strides), tuple(order), plan.channel_fill)
+
+
+def copy_rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
+    """INT8 as it is: runs of contiguous channels as items."""
+    for block in blocks:
+        pixels, scattered = _pixels_of(block), block.channels > 1 and block.channel_stride_bytes != 1
+        put_together = is_padded(plan, block) and block.channels < WIDE_CHANNELS
+        if pixels > FEW_PIXELS and (put_together or (scattered and not plan.packs and short_rows(block))):
+            yield from _piece_steps(plan, block, None)
+        else:
+            yield from padding_steps(plan, block)
+            yield from run_steps(as_long_pixels(block), plan.packs)
+
+
+def word_rows(word: int) -> Rows:
+    """BF16 on the tiled side, its two bytes at `word` of the linear scalar: as words, or by bytes."""
+
+    def rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
+        few = prod(plan.shape) <= SMALL_SCALARS or not keeps_environment()
+        if not few and _fits_whole(plan, blocks):
+            yield from _whole_steps(plan, blocks, None)
+            return
+        for block in blocks:
+            padded = is_padded(plan, block) and _pixels_of(block) > FEW_PIXELS
+            if not few and (block.channels >= FEW_CHANNELS or padded):
+                yield from _piece_steps(plan, block, None)
+                continue
+            yield from byte_steps(plan, block, word)
+
+    return rows

@@ -7,6 +7,7 @@ is in CROSS_CHECKS. Types are strict: true is not 1, and 16.0 is not 16.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
+from weakref import WeakValueDictionary
 
 import attrs
 
@@ -84,12 +85,18 @@ def keeps_limits(spec: Any) -> bool:
     return _fields_fit(spec) and all(check.holds(view) for check in CROSS_CHECKS)
 
 
+_judged: "WeakValueDictionary[int, Any]" = WeakValueDictionary()
+"""Parts of specs that fit, by their identity: devices share most of them, and no part ever changes."""
+
+
 def _fields_fit(part: Any) -> bool:
     parts, tests = _tests(type(part))
     for name, cls in parts:
         inner = getattr(part, name)
-        if type(inner) is not cls or not _fields_fit(inner):
-            return False
+        if _judged.get(id(inner)) is not inner:
+            if type(inner) is not cls or not _fields_fit(inner):
+                return False
+            _judged[id(inner)] = inner
     return all(fits(getattr(part, name)) for name, fits in tests)
 
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import compress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +15,20 @@ from tessbed import __version__
 from tessbed.scenarios.custom.preparation import hashed
 from tessbed.scenarios.format.diagnostics import ScenarioError, option_place
 from tessbed.scenarios.format.loader import compose
-from tessbed.scenarios.format.overrides import apply, override_value
+from tessbed.scenarios.format.overrides import apply
 from tessbed.scenarios.format.toml_source import Source
 from tessbed.scenarios.library import read_source
 from tessbed.scenarios.model import Scenario, to_values
 from tessbed.scenarios.study.load.compilation import check_streams
 from tessbed.scenarios.study.measurement import check_workers, studied
+from tessbed.scenarios.study.sweep.device_family import DEVICE, DeviceFamily, setting_value
 from tessbed.scenarios.study.sweep.load_sweep import LOAD
 from tessbed.scenarios.study.sweep.space import Setting, Space, SweptParameter, settings_of
 from tessbed.sim.errors import SpecError
 from tessbed.sim.exact.engine import chosen_form
-from tessbed.sim.spec.device_spec import DeviceSpec, override
+from tessbed.sim.spec.device_spec import DeviceSpec
+from tessbed.sim.spec.origins import field_values
 
-DEVICE = "device."
 PRESET = "device.preset"
 SourceReader = Callable[[str], tuple[Source, Path]]
 """How a scenario's source and the folder of its files are read, by its name."""
@@ -54,6 +56,15 @@ class Base:
         return compose(apply(source, [*self.settings, *settings_of(more)]), folder)
 
 
+@attrs.frozen
+class LoadedBase:
+    """A scenario that points share, the digest of what it asks for, and the devices that differ from its own."""
+
+    scenario: Scenario
+    digest: str
+    devices: DeviceFamily
+
+
 @attrs.define
 class Resolver:
     """Resolves points of a scenario with `settings`; points that differ in the device alone share what is loaded.
@@ -66,7 +77,7 @@ class Resolver:
     engine: str
     read: SourceReader = read_source
     _base: Base | None = attrs.field(default=None, init=False)
-    _loaded: dict[tuple[Setting, ...], tuple[Scenario, str] | ScenarioError] = attrs.field(factory=dict, init=False)
+    _loaded: dict[tuple[Setting, ...], LoadedBase | ScenarioError] = attrs.field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         if self.engine != "simpy":
@@ -80,23 +91,23 @@ class Resolver:
         loaded = self._loaded[others]
         if isinstance(loaded, ScenarioError):
             raise loaded
-        base, digest = loaded
-        device = changed(base.device, changes)
-        check_workers(base, device)
-        return ResolvedPoint(base, device, key_of(digest, device, self.engine))
+        device = loaded.devices.changed(changes)
+        check_workers(loaded.scenario, device)
+        return ResolvedPoint(loaded.scenario, device, key_of(loaded.digest, device, self.engine))
 
     def refused_key(self, point: Sequence[Setting]) -> str:
         """A key for a point that can not be resolved."""
         return _digest(["refused", self.engine, self.name, self.settings, point])
 
-    def _load(self, others: Sequence[Setting]) -> tuple[Scenario, str] | ScenarioError:
+    def _load(self, others: Sequence[Setting]) -> LoadedBase | ScenarioError:
         try:
             self._base = self._base or Base(self.read(self.name), self.settings)
             found = self._base.with_settings(others)
             base = hashed(found if self.engine == LOAD else studied(found))
         except ScenarioError as error:
             return error
-        return base, load_digest(base) if self.engine == LOAD else scenario_digest(base)
+        digest = load_digest(base) if self.engine == LOAD else scenario_digest(base)
+        return LoadedBase(base, digest, DeviceFamily(base.device))
 
 
 def split(point: Sequence[Setting]) -> tuple[tuple[Setting, ...], tuple[Setting, ...]]:
@@ -104,51 +115,25 @@ def split(point: Sequence[Setting]) -> tuple[tuple[Setting, ...], tuple[Setting,
 
     A table replaces what is in its place, even what was set before it: then all are laid over the file in order.
     """
-    if _one_inside_another([key for key, _ in point]) or any(isinstance(_value(text), dict) for _, text in point):
+    changes_device, apart = _kinds(tuple([key for key, _ in point]))
+    if not apart or any(isinstance(setting_value(text), dict) for _, text in point):
         return tuple(point), ()
-    quick = [key.startswith(DEVICE) and key != PRESET for key, _ in point]
-    others = [setting for setting, changes_device in zip(point, quick, strict=True) if not changes_device]
-    return tuple(others), tuple(compress(point, quick))
+    if all(changes_device):
+        return (), tuple(point)
+    others = [setting for setting, changes in zip(point, changes_device, strict=True) if not changes]
+    return tuple(others), tuple(compress(point, changes_device))
+
+
+@lru_cache(maxsize=256)
+def _kinds(keys: tuple[str, ...]) -> tuple[list[bool], bool]:
+    """Of each key whether it only changes the device; of all whether none names a table around another."""
+    return [key.startswith(DEVICE) and key != PRESET for key in keys], not _one_inside_another(keys)
 
 
 def _one_inside_another(keys: Sequence[str]) -> bool:
     """True where one key names a table around another."""
     tables = {".".join(steps[:depth]) for steps in (key.split(".") for key in keys) for depth in range(1, len(steps))}
     return not tables.isdisjoint(keys)
-
-
-def changed(spec: DeviceSpec, changes: Sequence[Setting]) -> DeviceSpec:
-    """The device with settings such as ("device.dma.outstanding", "8"). Raises SpecError."""
-    nested: dict[str, Any] = {}
-    for key, text in changes:
-        *way, last = key.split(".")[1:]
-        table = nested
-        for step in way:
-            table = table.setdefault(step, {})
-        table[last] = _value(text)
-    try:
-        return _evolved(spec, nested)
-    except (SpecError, TypeError, AttributeError):
-        return override(spec, nested)  # judges all of it, and reports every error
-
-
-def _evolved(part: Any, nested: dict[str, Any]) -> Any:
-    """A copy with the changes, which the spec's own check judges: half of the work that `override` does.
-
-    Raises AttributeError or TypeError for what is no field, or has none.
-    """
-    if not attrs.has(type(part)):
-        raise TypeError(part)
-    values, fields = {}, attrs.fields_dict(type(part))
-    for name, new in nested.items():
-        if name not in fields:
-            raise AttributeError(name)
-        old = getattr(part, name)
-        values[name] = _evolved(old, new) if isinstance(new, dict) else tuple(new) if isinstance(new, list) else new
-    return attrs.evolve(part, **values) if values else part
-
-
-_value = lru_cache(maxsize=4096)(override_value)
 
 
 def scenario_digest(scenario: Scenario) -> str:
@@ -164,9 +149,12 @@ def load_digest(scenario: Scenario) -> str:
     return _digest([scenario_digest(scenario), [stream.arrivals.ticks for stream in streams]])
 
 
+_fields_of = attrgetter(*(path for path, _ in field_values(DeviceSpec())))
+
+
 def key_of(digest: str, device: DeviceSpec, engine: str) -> str:
     """The key of a point: version, engine, scenario, and every field of the resolved device."""
-    return _digest([__version__, engine, digest, repr(device)])
+    return hashlib.sha256(repr((__version__, engine, digest, _fields_of(device))).encode()).hexdigest()
 
 
 def _digest(value: Any) -> str:
@@ -202,7 +190,7 @@ def _refusal_of_axis(base: Base, scenario: Scenario, axis: SweptParameter) -> Sc
     """Why no value of the axis works, or why one of them never can, if so."""
     first, works = None, False
     for value in axis.values:
-        number = isinstance(_value(value), int | float)
+        number = isinstance(setting_value(value), int | float)
         if number and works:
             continue
         setting = (axis.key, value)
@@ -224,7 +212,7 @@ def _fits_the_device(scenario: Scenario, setting: Setting) -> bool:
     if others:
         return False
     try:
-        check_workers(scenario, changed(scenario.device, changes))
+        check_workers(scenario, DeviceFamily(scenario.device).changed(changes))
     except SpecError:
         return False
     return True

@@ -22,6 +22,7 @@ from tessbed.scenarios.study.measurement import studied
 from tessbed.scenarios.study.parameters import knobs
 from tessbed.scenarios.study.sweep import point, resolver, space, table
 from tessbed.scenarios.study.sweep.batches import BatchRunner
+from tessbed.scenarios.study.sweep.device_family import DeviceFamily
 from tessbed.scenarios.study.sweep.execution import open_store, plan_sweep, run_sweep
 from tessbed.scenarios.study.sweep.executors import LocalExecutor, parse_executor
 from tessbed.sim.errors import SpecError
@@ -214,7 +215,8 @@ def test_a_job_that_fails_gives_its_point_no_result(tmp_path) -> None:
 def test_settings_change_the_device_as_its_own_override_does() -> None:
     """The quick way to a device takes and refuses the same values, in the same words."""
     spec = DeviceSpec()
-    assert resolver.changed(spec, [("device.core_ids", "[3, 2, 1, 0]"), ("device.dma.outstanding", "7")]) == override(
+    changed = DeviceFamily(spec).changed
+    assert changed([("device.core_ids", "[3, 2, 1, 0]"), ("device.dma.outstanding", "7")]) == override(
         spec, {"core_ids": [3, 2, 1, 0], "dma": {"outstanding": 7}}
     )
     for changes in (
@@ -230,7 +232,7 @@ def test_settings_change_the_device_as_its_own_override_does() -> None:
         with pytest.raises(SpecError) as right:
             override(spec, changes)
         with pytest.raises(SpecError) as reported:
-            resolver.changed(spec, list(_settings("device", changes)))
+            changed(list(_settings("device", changes)))
         assert str(reported.value) == str(right.value)
 
 

@@ -9,16 +9,18 @@ document, "Execution and ownership"; docs/simulation.md, "Rules".
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tessbed.firmware_models.band import BANDS, Band, WorkItem
 from tessbed.firmware_models.band_cache import BandTemplates
 from tessbed.firmware_models.descriptors import OVERSIZED_GROUP
 from tessbed.firmware_models.vector_ops import Packer
-from tessbed.sim.device.launch import Body
-from tessbed.sim.device.worker import Steps, WorkerContext
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.transfer.descriptor import Descriptor
+
+if TYPE_CHECKING:
+    from tessbed.sim.device.launch import Body
+    from tessbed.sim.device.worker import Steps, WorkerContext
 
 BandProgram = Callable[[int], Iterator[Band]]
 """What a launch does: the bands of a worker, by its number."""
@@ -31,7 +33,7 @@ def program_of(items: WorkItems, spec: DeviceSpec) -> BandProgram:
     return lambda worker: BandTemplates().bands(items(worker), spec.slots)
 
 
-def body_of(program: BandProgram) -> Body:
+def body_of(program: BandProgram) -> "Body":
     """The worker body that runs a program."""
     return lambda worker: run_bands(worker, program(worker.worker))
 
@@ -70,7 +72,7 @@ def in_order(bands: Iterable[P], spec: DeviceSpec) -> Iterator[tuple[P, bool]]:
         in_flight.append(band.footprint)
 
 
-def run_bands(worker: WorkerContext, bands: Iterable[Band]) -> Steps:
+def run_bands(worker: "WorkerContext", bands: Iterable[Band]) -> "Steps":
     """The worker loop. A band's slot is its number modulo the slots."""
     spec, scratch = worker.spec, worker.scratch
     for number, (band, ordered) in enumerate(in_order(bands, spec)):
@@ -92,7 +94,7 @@ def wait_groups(band: HasReads, spec: DeviceSpec) -> Iterator[list[Descriptor]]:
         yield band.reads[first : first + size]
 
 
-def _account(worker: WorkerContext, band: Band) -> None:
+def _account(worker: "WorkerContext", band: Band) -> None:
     worker.count("bands")
     if band.oversized:
         worker.count("oversized_pitch_reads", len(band.reads))

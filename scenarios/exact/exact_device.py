@@ -9,14 +9,13 @@ when they are asked for; whoever times thousands of devices does without.
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import attrs
 
 from tessbed.firmware_models.kernel_handles import KernelHandles
 from tessbed.firmware_models.launch_outline import Outline
 from tessbed.kernels.custom.codec import KernelCall
-from tessbed.runtime.jobs.job import OK, JobResult
-from tessbed.runtime.jobs.states import State
 from tessbed.scenarios.exact.job_binding import BoundJob, ExactLaunch, JobBinder
 from tessbed.scenarios.model import AnyJob, Scenario
 from tessbed.sim.completion_record import Completion, Record
@@ -25,6 +24,9 @@ from tessbed.sim.exact.program import Timing, unrolled
 from tessbed.sim.kernel_report import KernelReport
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.stats import JobStats, LaunchTotals, TransferRecord
+
+if TYPE_CHECKING:
+    from tessbed.runtime.jobs.job import JobResult
 
 
 def not_exact_because(scenario: Scenario) -> str | None:
@@ -109,8 +111,11 @@ class ExactDevice:
     binder: JobBinder = attrs.field(default=attrs.Factory(lambda self: JobBinder.of(self.spec.memory), takes_self=True))
     handles: KernelHandles = attrs.field(factory=KernelHandles, init=False)
 
-    def run(self, job: AnyJob) -> JobResult:
+    def run(self, job: AnyJob) -> "JobResult":
         """What the event engine would report of the job. Raises HeapExhausted, NotRepresentable, KernelFailure."""
+        from tessbed.runtime.jobs.job import OK, JobResult  # with the runtime, which ticks alone do without
+        from tessbed.runtime.jobs.states import State
+
         if job.empty:
             return JobResult(job.name, 0, State.RETIRED, OK, 0, 0, None, None, b"")
         timed = self.time_job(job)

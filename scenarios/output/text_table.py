@@ -1,6 +1,8 @@
-"""Text tables: rows of cells as aligned lines."""
+"""Text tables: rows of cells as aligned lines, and a row of numbers as bars."""
 
 from collections.abc import Sequence
+
+BARS = "▁▂▃▄▅▆▇█"
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> list[str]:
@@ -15,3 +17,9 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Seque
         return "  ".join(cells).rstrip()
 
     return [line(header), *map(line, rows)]
+
+
+def sparkline(values: Sequence[float], floor: float = 0) -> str:
+    """Bars from `floor` to the largest value, a character each."""
+    span = max(values) - floor or 1
+    return "".join(BARS[min(len(BARS) - 1, int(len(BARS) * (value - floor) / span))] for value in values)

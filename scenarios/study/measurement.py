@@ -1,7 +1,7 @@
 """Measurement: the EV74 jobs of a scenario and what an engine counted of each; what every study starts from."""
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -10,14 +10,15 @@ from tessbed.kernels.ev74.codec import decode
 from tessbed.scenarios.forecast import Meter
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.model import AnyJob, KernelJob, Scenario
-from tessbed.scenarios.outcome import Outcome, ScenarioRun
 from tessbed.scenarios.provenance.basis_words import KEY, basis_document
 from tessbed.scenarios.provenance.tick_basis import tick_basis
-from tessbed.scenarios.runner import run_scenario
 from tessbed.scenarios.study.kernel_work import KernelWork
 from tessbed.sim.errors import SpecError
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tessbed.sim.stats import JobStats
+
+if TYPE_CHECKING:
+    from tessbed.scenarios.outcome import Outcome, ScenarioRun
 
 
 @attrs.frozen
@@ -94,11 +95,13 @@ def measure_scenario(
 
     What a job did until it failed is no subject of a study.
     """
+    from tessbed.scenarios.runner import run_scenario  # with the event engine, which a sweep by ticks does without
+
     done = run_scenario(studied(scenario), engine=engine, trace=trace, meter=meter)
     return measurement_of(done)
 
 
-def measurement_of(done: ScenarioRun) -> Measurement:
+def measurement_of(done: "ScenarioRun") -> Measurement:
     """What the EV74 jobs of a run were measured to do."""
     found = [
         _measured(entry.job, done.scenario.device, outcome)
@@ -145,7 +148,7 @@ def whole(measurement: Measurement) -> Measurement:
     return measurement
 
 
-def _measured(job: AnyJob, spec: DeviceSpec, outcome: Outcome) -> MeasuredJob | FailedJob:
+def _measured(job: AnyJob, spec: DeviceSpec, outcome: "Outcome") -> MeasuredJob | FailedJob:
     if outcome.trouble:
         return FailedJob.of(job, outcome.trouble.status)
     if outcome.disagreement:

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from tessbed.scenarios.model import Scenario
-from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.output.text_table import aligned, sparkline
 from tessbed.scenarios.provenance.basis_words import basis_lines
 from tessbed.scenarios.study.attribution_report import bar
 from tessbed.scenarios.study.lower_bounds import LowerBound, bounds
@@ -16,7 +16,6 @@ from tessbed.scenarios.study.parallel_runs import SERIAL, ParallelRuns
 from tessbed.scenarios.study.tick_attribution import attribute_ticks, utilisation
 from tessbed.sim.spec.device_spec import DeviceSpec
 
-BARS = "▁▂▃▄▅▆▇█"
 BUSY = 0.9
 KINDS = {"falling": "falls", "flat": "stays", "rising": "rises"}
 
@@ -210,9 +209,3 @@ def _near(job: dict[str, Any], percent: float, best: int, floor: int) -> str:
     over = 100 * (best - floor) / max(1, floor)
     near = f"no count comes within {percent:g} % of the bound {floor:,}"
     return f"{near}; the best, {job['best']} workers, is {over:.1f} % above it"
-
-
-def sparkline(values: Sequence[float], floor: float = 0) -> str:
-    """A sparkline from `floor` to the largest value."""
-    span = max(values) - floor or 1
-    return "".join(BARS[min(len(BARS) - 1, int(len(BARS) * (value - floor) / span))] for value in values)

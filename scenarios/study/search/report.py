@@ -6,12 +6,11 @@ from typing import Any
 import attrs
 
 from tessbed.scenarios.format.option_values import OBJECTIVES
-from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.output.text_table import aligned, sparkline
 from tessbed.scenarios.provenance.basis_words import basis_lines
 from tessbed.scenarios.study.search.trials import Memory, SearchResult
 from tessbed.scenarios.study.sweep import table
 from tessbed.scenarios.study.sweep.space import Space, plain
-from tessbed.scenarios.study.worker_scaling import sparkline
 
 SHOWN = 5
 WIDTH = 60

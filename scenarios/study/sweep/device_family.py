@@ -25,12 +25,8 @@ class DeviceFamily:
     """The devices of one base."""
 
     base: DeviceSpec
-    _fields: dict[str, Any] = attrs.field(init=False)
+    _fields: dict[str, Any] = attrs.field(default=attrs.Factory(lambda self: _own_fields(self.base), takes_self=True))
     _tables: dict[tuple[str, tuple[Setting, ...]], Any] = attrs.field(factory=dict, init=False)
-
-    @_fields.default
-    def _own_fields(self) -> dict[str, Any]:
-        return {field.name: getattr(self.base, field.name) for field in attrs.fields(DeviceSpec)}
 
     def changed(self, settings: Iterable[Setting]) -> DeviceSpec:
         """The base with settings such as ("device.dma.outstanding", "8"). Raises SpecError."""
@@ -59,6 +55,10 @@ class DeviceFamily:
         if made is None:
             made = self._tables[name, settings] = _evolved(getattr(self.base, name), _nested(settings))
         return made
+
+
+def _own_fields(part: Any) -> dict[str, Any]:
+    return {field.name: getattr(part, field.name) for field in attrs.fields(type(part))}
 
 
 def _evolved(part: Any, nested: dict[str, Any]) -> Any:

@@ -33,14 +33,18 @@ class SweepPlan:
     refused: dict[str, Row]
 
     def bases(self) -> list[TickBasis]:
-        """What the ticks of the points that can run rest on."""
-        return [tick_basis(point.base, point.device) for point in self.resolved.values()]
+        """What the ticks of the points that can run rest on; of points with the same basis that of the first."""
+        alike = {
+            (id(point.base), point.device if point.base.origins.board else None): point
+            for point in self.resolved.values()
+        }
+        return [tick_basis(point.base, point.device) for point in alike.values()]
 
     def extrapolated(self) -> list[str]:
         """For each point where it leaves what was measured, or nothing; an empty list where nothing was calibrated."""
-        bases = dict(zip(self.resolved, self.bases(), strict=True))
-        if not any(basis.origins.board for basis in bases.values()):
+        if not any(point.base.origins.board for point in self.resolved.values()):
             return []
+        bases = {key: tick_basis(point.base, point.device) for key, point in self.resolved.items()}
         return [departure_words(bases[key]) if key in bases else "" for key in self.keys]
 
     def batches(self, known: dict[str, Row]) -> Iterator[Batch]:

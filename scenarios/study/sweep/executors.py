@@ -1,7 +1,5 @@
 """Executors: where the points of a sweep run: here, in processes of this machine, or on a Dask cluster."""
 
-import asyncio
-import logging
 import os
 import signal
 from collections.abc import Callable
@@ -106,6 +104,8 @@ def _dask(address: str) -> ExecutorChoice:
         from distributed import Client, KilledWorker  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise _wrong("needs Dask: pip install 'tessbed[cluster]'") from None
+    import logging
+
     for logger in ("distributed", "distributed.client"):  # what matters is in the rows, or raised
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     _probe(address)
@@ -119,6 +119,8 @@ def _dask(address: str) -> ExecutorChoice:
 
 def _probe(address: str) -> None:
     """Raise ScenarioError within PATIENCE_S where no scheduler answers; a client of Dask would try for much longer."""
+    import asyncio
+
     from distributed.comm.core import connect  # pyright: ignore[reportMissingImports]
 
     host, _, port = address.rpartition(":")

@@ -1,5 +1,6 @@
 """Load sweep: a load as a row of a sweep or a search: the worst latencies of all streams, frames dropped and missed.
 
+What runs a load is imported when one runs: every sweep asks here whether a row is that of a load.
 Whatever is random is drawn alike at every point, as long as streams and jobs keep their numbers. An error of a point is
 its row's `error`; the others go on.
 """
@@ -8,14 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tessbed.scenarios.format.diagnostics import ScenarioError
-from tessbed.scenarios.library import load
-from tessbed.scenarios.load.simulation import simulate_load
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.provenance.basis_words import KEY, basis_lines
 from tessbed.scenarios.provenance.tick_basis import TickBasis, tick_basis
-from tessbed.scenarios.study.load.compilation import compile_load
-from tessbed.scenarios.study.load.report import document
 from tessbed.scenarios.study.sweep.space import Setting, Space, plain, settings_of
 
 COLUMNS = ("mean", "p50", "p90", "p95", "p99", "max")
@@ -41,6 +38,8 @@ def sweep_load(
 
     Raises ScenarioError where even the scenario as it is can not be read.
     """
+    from tessbed.scenarios.library import load
+
     load(file, settings, seed)
     for number in range(space.size):
         point = space.point(number)
@@ -58,6 +57,10 @@ def _said(point: Sequence[Setting]) -> LoadRow:
 
 def load_row(scenario: Scenario) -> LoadRow:
     """The results of a load. Raises ScenarioError."""
+    from tessbed.scenarios.load.simulation import simulate_load
+    from tessbed.scenarios.study.load.compilation import compile_load
+    from tessbed.scenarios.study.load.report import document
+
     reported = document(scenario, simulate_load(compile_load(scenario)), relief=False)
     streams = reported["streams"]
     counts = {name: sum(stream[name] for stream in streams) for name in COUNTED}

@@ -19,7 +19,6 @@ from tessbed.scenarios.format.overrides import apply
 from tessbed.scenarios.format.toml_source import Source
 from tessbed.scenarios.library import read_source
 from tessbed.scenarios.model import Scenario, to_values
-from tessbed.scenarios.study.load.compilation import check_streams
 from tessbed.scenarios.study.measurement import check_workers, studied
 from tessbed.scenarios.study.sweep.device_family import DEVICE, DeviceFamily, setting_value
 from tessbed.scenarios.study.sweep.load_sweep import LOAD
@@ -180,6 +179,8 @@ def check_configuration(
     if not of_load and all(axis.key.startswith(DEVICE) for axis in space.axes):
         studied(scenario)
     if of_load:
+        from tessbed.scenarios.study.load.compilation import check_streams
+
         check_streams(scenario)
     for axis in space.axes:
         if error := _refusal_of_axis(base, scenario, axis):

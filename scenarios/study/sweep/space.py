@@ -7,7 +7,8 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from functools import lru_cache
+from itertools import islice, product
 from math import isfinite, prod
 from random import Random
 from typing import Any
@@ -73,7 +74,10 @@ class Space:
 
     def points(self, count: int | None, seed: int) -> Iterator[tuple[Setting, ...]]:
         """The same as points."""
-        return map(self.point, self.numbers(count, seed))
+        numbers = self.numbers(count, seed)
+        if numbers == range(self.size):
+            return product(*([(axis.key, value) for value in axis.values] for axis in self.axes))
+        return map(self.point, numbers)
 
 
 def space_of(points: Sequence[tuple[Setting, ...]]) -> Space:
@@ -140,6 +144,7 @@ def settings_of(point: Sequence[Setting]) -> list[str]:
     return [f"{key}={value}" for key, value in point]
 
 
+@lru_cache(maxsize=4096)
 def plain(value: str) -> Any:
     """A value for a table: a number where it is one that a table can hold."""
     for kind in (int, float):

@@ -5,17 +5,17 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
 from tessbed.scenarios.output.files import replacing, unusable
-from tessbed.scenarios.output.text_table import aligned
+from tessbed.scenarios.output.text_table import aligned, sparkline
 from tessbed.scenarios.provenance.basis_words import KEY, basis_document, basis_lines
 from tessbed.scenarios.provenance.tick_basis import TickBasis
 from tessbed.scenarios.study.sweep.point import Row
 from tessbed.scenarios.study.sweep.space import Setting, Space, plain
-from tessbed.scenarios.study.worker_scaling import sparkline
 
 SHOWN = 20
 REASONS = 3
@@ -31,14 +31,14 @@ def flat(points: Sequence[Sequence[Setting]], rows: Sequence[Row], extrapolated:
     """
     found = []
     for point, row in zip(points, rows, strict=True):
-        jobs = {f"device_ticks.{name}": ticks for name, ticks in row.get("jobs", {}).items()}
-        rest = {name: value for name, value in row.items() if name not in APART}
-        found.append({**{key: plain(value) for key, value in point}, **rest, **jobs, "error": row.get("error", "")})
-    columns = list(dict.fromkeys(name for row in found for name in row if name != "error"))
+        values = {key: plain(value) for key, value in point}
+        values |= {name: value for name, value in row.items() if name not in APART}
+        found.append(values | {f"device_ticks.{name}": ticks for name, ticks in row.get("jobs", {}).items()})
+    columns = dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, found))))
     beyond = [{EXTRAPOLATED: text} for text in extrapolated] or [{}] * len(found)
     return [
-        {**{name: row.get(name) for name in columns}, **own, "error": row["error"]}
-        for row, own in zip(found, beyond, strict=True)
+        {**columns, **values, **own, "error": row.get("error", "")}
+        for values, row, own in zip(found, rows, beyond, strict=True)
     ]
 
 
@@ -50,11 +50,11 @@ def table_provenance(rows: Sequence[Row], bases: Iterable[TickBasis]) -> dict[st
 
 
 def write_csv(path: Path, rows: Sequence[Flat]) -> None:
-    """With a header line."""
+    """With a header line. All rows have the same columns."""
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(rows[0] if rows else ())
+        writer.writerows(row.values() for row in rows)
 
 
 def write_jsonl(path: Path, rows: Sequence[Flat]) -> None:

@@ -7,8 +7,7 @@ loops that advance alike on both sides are merged: then an identity layout is on
 """
 
 from collections.abc import Iterable, Iterator
-
-import attrs
+from typing import NamedTuple
 
 from tessbed.kernels.operations import TileFormat
 from tessbed.kernels.plan import Plan
@@ -18,9 +17,8 @@ Loop = tuple[int, int, int]
 """(extent, tiled stride in bytes, linear stride in bytes)"""
 
 
-@attrs.frozen
-class Block:
-    """One move; loops are outermost first.
+class Block(NamedTuple):
+    """One move; loops are outermost first. A named tuple, because a preparation is measured by them.
 
     `plane_bytes` leads from a channel's low byte to its high byte; INT8 has only low bytes.
     """
@@ -33,8 +31,7 @@ class Block:
     linear_offset: int
 
 
-@attrs.frozen
-class Gap:
+class Gap(NamedTuple):
     """The alignment bytes at the end of every tile of a class; loops are (extent, tiled stride in bytes)."""
 
     loops: tuple[tuple[int, int], ...]

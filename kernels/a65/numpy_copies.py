@@ -8,7 +8,6 @@ longer loop. Words can move so, too, their low bytes and then their high ones: s
 from collections.abc import Iterator
 from functools import lru_cache
 
-import attrs
 import numpy as np
 
 from tessbed.kernels.a65.blocks import Block, Gap, Loop
@@ -42,38 +41,69 @@ def padding_steps(plan: Plan, block: Block) -> Iterator[Step]:
     if not is_padded(plan, block):
         return
     planes, missing = plan.tiled_dtype.width, block.plane_bytes - block.channels
-    shape, strides = layout(block.loops, planes, block.plane_bytes, 1)
-    view = StridedView(items(missing), shape, block.tiled_offset + block.channels, strides)
-    yield FillStep(view, item_of(plan.channel_fill, missing))
+    (shape, strides, _), first = columns(block.loops), block.tiled_offset + block.channels
+    if planes > 1:
+        shape, strides = (*shape, planes), (*strides, block.plane_bytes)
+    yield FillStep(StridedView(items(missing), shape, first, strides), item_of(plan.channel_fill, missing))
 
 
 def byte_steps(plan: Plan, block: Block, word: int) -> Iterator[Step]:
     """The steps for words, at `word` of the linear scalar, byte by byte."""
     yield from padding_steps(plan, block)
     if word:
-        yield FillStep(_lanes(block, WORD, 0, tiled=False), ZERO)
+        extents, _, linear = columns(block.loops)
+        shape, strides = (*extents, block.channels), (*linear, block.channel_stride_bytes)
+        yield FillStep(StridedView(WORD, shape, block.linear_offset, strides), ZERO)
     yield from _word_steps(block, plan.packs, word)
 
 
-def run_steps(block: Block, packs: bool) -> Iterator[Copy]:
-    """Bytes: contiguous ones as items; channel by channel where the pixels make the longer loop."""
-    few = block.channels < FEW_CHANNELS and block.loops and block.loops[-1][0] >= 16
-    scattered = block.channels > 1 and block.channel_stride_bytes != 1
-    if few and (scattered or block.channels == 3):
-        for part in _lanes_of(block):
-            yield _copy(_lanes(part, BYTE, 0, tiled=False), _lanes(part, BYTE, 0, tiled=True), packs)
-    elif scattered:
-        yield _copy(_lanes(block, BYTE, 0, tiled=False), _lanes(block, BYTE, 0, tiled=True), packs)
-    else:
-        item = (items(block.channels), 0, 1, 1)
-        yield _copy(_view(block, *item, tiled=False), _view(block, *item, tiled=True), packs)
+def run_steps(block: Block, packs: bool, planes: int = 1) -> Iterator[Copy]:
+    """Bytes: contiguous ones as items; channel by channel where the pixels make the longer loop.
+
+    With more `planes`, the same bytes of the linear side go to each of them in turn.
+    """
+    channels, (extents, tiled, linear) = block.channels, columns(block.loops)
+    if channels > 1 and (block.channel_stride_bytes != 1 or channels == 3):
+        yield from _scattered_steps(block, packs, planes)
+        return
+    item = items(channels)
+    source = StridedView(item, extents, block.linear_offset, linear)
+    for first in range(block.tiled_offset, block.tiled_offset + planes * block.plane_bytes, block.plane_bytes):
+        yield _copy(source, StridedView(item, extents, first, tiled), packs)
+
+
+def _scattered_steps(block: Block, packs: bool, planes: int) -> Iterator[Copy]:
+    extents, tiled, linear = columns(block.loops)
+    channels, step = block.channels, block.channel_stride_bytes
+    few = channels < FEW_CHANNELS and block.loops and extents[-1] >= 16
+    for first in range(block.tiled_offset, block.tiled_offset + planes * block.plane_bytes, block.plane_bytes):
+        if not few:
+            shape = (*extents, channels)
+            source = StridedView(BYTE, shape, block.linear_offset, (*linear, step))
+            yield _copy(source, StridedView(BYTE, shape, first, (*tiled, 1)), packs)
+            continue
+        for channel in range(channels):
+            source = StridedView(BYTE, extents, block.linear_offset + channel * step, linear)
+            yield _copy(source, StridedView(BYTE, extents, first + channel, tiled), packs)
 
 
 def _word_steps(block: Block, packs: bool, word: int) -> Iterator[Step]:
-    if block.channels == 1 and block.plane_bytes == 1:
-        yield _copy(_lanes(block, WORD, word, tiled=False), _lanes(block, WORD, 0, tiled=True), packs)
-    else:
-        yield from _plane_steps(block, packs, word)
+    """BF16, its two bytes at `word` of the linear scalar: the low bytes, then the high ones; or both of one channel."""
+    channels, (extents, tiled, linear) = block.channels, columns(block.loops)
+    if channels == 1 and block.plane_bytes == 1:
+        source = StridedView(WORD, extents, block.linear_offset + word, linear)
+        yield _copy(source, StridedView(WORD, extents, block.tiled_offset, tiled), packs)
+        return
+    for byte, plane in ((word, 0), (word + 1, block.plane_bytes)):
+        at = Block(
+            block.loops,
+            channels,
+            block.plane_bytes,
+            block.channel_stride_bytes,
+            block.tiled_offset + plane,
+            block.linear_offset + byte,
+        )
+        yield from _scattered_steps(at, packs, 1)
 
 
 def _copy(linear: StridedView, tiled: StridedView, packs: bool) -> Copy:
@@ -83,37 +113,10 @@ def _copy(linear: StridedView, tiled: StridedView, packs: bool) -> Copy:
 def as_long_pixels(block: Block) -> Block:
     """Pixels that follow each other without a gap on both sides become channels of one long pixel."""
     if block.loops and block.channel_stride_bytes == 1 and block.loops[-1][1:] == (block.channels, block.channels):
-        return attrs.evolve(block, loops=block.loops[:-1], channels=block.channels * block.loops[-1][0])
+        return block._replace(loops=block.loops[:-1], channels=block.channels * block.loops[-1][0])
     return block
 
 
-def _plane_steps(block: Block, packs: bool, word: int) -> Iterator[Step]:
-    """BF16, its two bytes at `word` of the linear scalar: the low bytes, then the high ones."""
-    few = block.channels < min(FEW_CHANNELS, block.loops[-1][0] if block.loops else 0)
-    for part in _lanes_of(block) if few else (block,):
-        for byte, plane in ((0, 0), (1, part.plane_bytes)):
-            yield _copy(_lanes(part, BYTE, word + byte, tiled=False), _lanes(part, BYTE, plane, tiled=True), packs)
-
-
-def _lanes_of(block: Block) -> Iterator[Block]:
-    """The block's channels one by one."""
-    tiled, linear, step = block.tiled_offset, block.linear_offset, block.channel_stride_bytes
-    for channel in range(block.channels):
-        yield Block(block.loops, 1, block.plane_bytes, step, tiled + channel, linear + channel * step)
-
-
-def _lanes(block: Block, dtype: np.dtype, byte: int, *, tiled: bool) -> StridedView:
-    """One `dtype` at `byte` of every channel's scalar (linear) or pixel (tiled)."""
-    return _view(block, dtype, byte, block.channels, 1 if tiled else block.channel_stride_bytes, tiled=tiled)
-
-
-def _view(block: Block, dtype: np.dtype, first: int, count: int, step: int, *, tiled: bool) -> StridedView:
-    shape, strides = layout(block.loops, count, step, 1 if tiled else 2)
-    return StridedView(dtype, shape, (block.tiled_offset if tiled else block.linear_offset) + first, strides)
-
-
-@lru_cache(maxsize=64)  # every lane of a block has the same
-def layout(loops: tuple[Loop, ...], count: int, step: int, side: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Shape and strides of `count` elements, `step` bytes apart, for each pixel of a side."""
-    shape, strides = tuple([loop[0] for loop in loops]), tuple([loop[side] for loop in loops])
-    return ((*shape, count), (*strides, step)) if count > 1 else (shape, strides)
+def columns(loops: tuple[Loop, ...]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Extents, strides of the tiled side, and strides of the linear side."""
+    return tuple(zip(*loops, strict=True)) if loops else ((), (), ())  # type: ignore[return-value]

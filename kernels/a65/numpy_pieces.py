@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from tessbed.kernels.a65.numpy_sides import BlockSides
-from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, StridedView
+from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, StridedView
 from tessbed.kernels.a65.numpy_values import (
     PLANE,
     WORD,
@@ -28,7 +28,7 @@ from tessbed.kernels.a65.numpy_values import (
 FEW_CHANNELS = 8
 LINEAR, TURNED, PIXELS = 8, 9, 10
 """Parts of the scratch: what comes from or goes to the linear side, words in the other order, padded pixels."""
-PIXEL_BYTES = PIECE_SCALARS * 4
+PIXEL_BYTES = PIECE_SCALARS * 2
 
 
 @attrs.frozen(eq=False)
@@ -62,10 +62,12 @@ class PackPieces:
     def bind(self, shape: Shape) -> tuple[list[np.ndarray], Callable[[np.ndarray], None]]:
         """The planes of a piece in scratch, of the types of the sides, and what makes them of its linear scalars."""
         sides = self.sides
-        words = SCRATCH.array(LINEAR, shape, sides.linear.dtype)
-        fetch = self.narrow is None or not sides.near
+        room = Room(shape, int(sides.scattered))
+        words = (room if self.narrow is None else Room(shape)).array(LINEAR, sides.linear.dtype)
+        direct = self.narrow is None and sides.turned
+        fetch = not direct and (self.narrow is None or not sides.near)
         fetched = as_items(words, sides.far)
-        made, narrow = (words, None) if self.narrow is None else self.narrow(shape, self.parameters)
+        made, narrow = (words, None) if self.narrow is None else self.narrow(room, self.parameters)
         pixels = SCRATCH.array(TURNED, sides.pixels_last(shape), made.dtype) if sides.turned else made
         turned = channels_first(pixels) if sides.turned else None
         planes, split = planes_of(pixels, cast=sides.planes[0].dtype != BYTE)
@@ -76,7 +78,7 @@ class PackPieces:
             if narrow:
                 narrow(words if fetch else part)
             if turned is not None:
-                copy_channels(turned, made)
+                copy_channels(turned, part if direct else made)
             split()
 
         return [as_items(plane, view) for plane, view in zip(planes, sides.planes, strict=True)], make
@@ -179,7 +181,9 @@ class UnpackPieces:
         """Planes of a piece as they are loaded, what makes scalars of them, those in scratch, and as they are sent."""
         sides = self.sides
         wanted = sides.pixels_last(shape) if sides.turned else shape
-        planes = [SCRATCH.array(PLANE + number, wanted, BYTE) for number in range(len(sides.planes))]
+        pixels = Room(wanted, len(wanted) - 1 if sides.turned else 0)
+        rooms = pixels if len(sides.planes) == 1 else Room(wanted)
+        planes = [rooms.array(PLANE + number, BYTE) for number in range(len(sides.planes))]
         loaded = [as_items(plane, view) for plane, view in zip(planes, sides.planes, strict=True)]
         if sides.turned and len(planes) == 1:
             planes = [channels_first(planes[0])]
@@ -187,7 +191,7 @@ class UnpackPieces:
             return loaded, None, planes[0], planes[0]
         change = widening(planes, self.widen, self.parameters, sides.linear.dtype)
         if sides.turned and len(planes) > 1:
-            made = SCRATCH.array(LINEAR, wanted, sides.linear.dtype)
+            made = pixels.array(LINEAR, sides.linear.dtype)
             return loaded, change, made, channels_first(made)
         if sides.far is None:
             return loaded, change, None, None
@@ -222,7 +226,7 @@ def as_items(plane: np.ndarray, like: StridedView | None) -> np.ndarray:
     """Contiguous scratch as the items that a side has, or as it is."""
     if like is None or like.dtype.kind != "V":
         return plane
-    return np.ndarray(plane.shape[:-1], like.dtype, plane)  # pyright: ignore[reportArgumentType]
+    return np.ndarray(plane.shape[:-1], like.dtype, plane.base, 0, plane.strides[:-1])  # pyright: ignore[reportArgumentType]
 
 
 def copy_channels(target: np.ndarray, source: np.ndarray) -> None:

@@ -7,22 +7,21 @@ tensor's size.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
-import attrs
 import numpy as np
 
 from tessbed.kernels.a65.blocks import Block, blocks_of, gaps_of
 from tessbed.kernels.a65.fp_environment import in_default_environment
 from tessbed.kernels.a65.numpy_copies import gap_step
-from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH, Step
+from tessbed.kernels.a65.numpy_steps import BYTE, Room, Step
 from tessbed.kernels.a65.numpy_values import (
     SCALARS,
     WORDS,
     Change,
     Narrow,
     Parameters,
-    Shape,
     dequantize_codes,
     narrow_words,
     quantize_words,
@@ -102,13 +101,11 @@ def _run(program: RowProgram, source: np.ndarray, target: np.ndarray) -> None:
 
 def _linear_order(block: Block) -> Block:
     """Its loops in the order of the linear side, where whole rows then follow each other."""
-    loops = block.loops
-    if len(loops) > 1:
-        loops = tuple(sorted(loops, key=lambda loop: -loop[2]))
-    return Block(loops, *[getattr(block, name) for name in REST]) if loops is not block.loops else block
+    loops = tuple(sorted(block.loops, key=LINEAR_STRIDE, reverse=True))
+    return block if loops == block.loops else Block(loops, *block[1:])
 
 
-REST = tuple(field.name for field in attrs.fields(Block))[1:]
+LINEAR_STRIDE = itemgetter(2)
 
 
 Lane = np.ndarray | int
@@ -122,8 +119,8 @@ def by_lanes(convert: Callable[[Sequence[np.ndarray], Mapping[str, int]], Sequen
     """
 
     def narrow_to(dtype: np.dtype) -> Narrow:
-        def narrow(shape: Shape, parameters: Parameters) -> tuple[np.ndarray, Change]:
-            codes = SCRATCH.array(WORDS, shape, dtype)
+        def narrow(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change]:
+            codes = room.array(WORDS, dtype)
             return codes, lambda source: _set_lanes(codes, convert(_byte_lanes(source), parameters))
 
         return narrow

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tessbed.kernels.a65.blocks import Block
+from tessbed.kernels.a65.numpy_copies import columns
 from tessbed.kernels.a65.numpy_steps import BYTE, StridedView, cut_pieces, items
 from tessbed.kernels.a65.numpy_values import SCALARS, Shape
 from tessbed.kernels.plan import Plan
@@ -63,8 +64,7 @@ class BlockSides(NamedTuple):
 def sides_of(plan: Plan, block: Block) -> BlockSides:
     width, planes, channels = plan.linear_dtype.width, plan.tiled_dtype.width, block.channels
     scattered = channels > 1 and block.channel_stride_bytes != width
-    extents = tuple([loop[0] for loop in block.loops])
-    tiled, strides = tuple([loop[1] for loop in block.loops]), tuple([loop[2] for loop in block.loops])
+    extents, tiled, strides = columns(block.loops)
     far = None
     if scattered:
         shape, steps = (channels, *extents), (block.channel_stride_bytes, *strides)

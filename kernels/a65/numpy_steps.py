@@ -6,18 +6,21 @@ included, obey and clear parts of it (`numpy_pieces` has those).
 
 import threading
 from collections.abc import Iterator
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 BYTE = np.dtype("u1")
-PIECE_SCALARS = 1 << 17
+PIECE_SCALARS = 1 << 18
 """What becomes of so many scalars stays in the caches; of fewer, Python's part in each piece would show."""
 SPARE_BYTES = 8
 """Behind the scratch of a piece: a word may be looked at from its second byte on."""
 LEAST_BYTES = PIECE_SCALARS * 4 + SPARE_BYTES
 """Of a part of the scratch; the system gives no page of it before it is used."""
+LINE_BYTES, FEW_LINES_BYTES = 64, 512
+"""A line of the caches; and how far apart rows are whose elements fall into an eighth of a first cache's lines."""
 MOST_BOUND = 64
 """Steps and shapes whose views a thread keeps."""
 
@@ -68,6 +71,27 @@ class Scratch(threading.local):
 
 
 SCRATCH = Scratch()
+
+
+class Room(NamedTuple):
+    """The shape of arrays in scratch. Rows over the axes behind the first `outer` ones do not lie a power of two apart.
+
+    Else a transposition, which takes an element of each row in turn, would find them in the same few lines of the
+    first cache. Without `outer`, all is contiguous.
+    """
+
+    shape: tuple[int, ...]
+    outer: int = 0
+
+    def array(self, part: int, dtype: np.dtype) -> np.ndarray:
+        """An array of a part of the scratch, at its start."""
+        rows, inner = self.shape[: self.outer], self.shape[self.outer :]
+        row = prod(inner) * dtype.itemsize
+        if not rows or row % FEW_LINES_BYTES:
+            return SCRATCH.array(part, self.shape, dtype)
+        apart = SCRATCH.array(part, rows, items(row + LINE_BYTES))
+        strides = (*apart.strides, *np.ndarray(inner, dtype, apart.base).strides)  # pyright: ignore[reportArgumentType]
+        return np.ndarray(self.shape, dtype, apart.base, 0, strides)  # pyright: ignore[reportArgumentType]
 
 
 class PieceStep(Protocol):
@@ -130,6 +154,7 @@ class Copy(NamedTuple):
         self.target.over(target)[...] = self.source.over(source)
 
 
+@lru_cache(maxsize=256)
 def items(size_bytes: int) -> np.dtype:
     """Runs of so many contiguous bytes as one element: numpy copies those of 1, 2, 4, 8 and 16 bytes as registers."""
     return np.dtype(("V", size_bytes))

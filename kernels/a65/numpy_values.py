@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH
+from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH, Room
 
 Parameters = Mapping[str, int]
 Shape = tuple[int, ...]
 Change = Callable[[np.ndarray], object]
-Narrow = Callable[[Shape, Parameters], tuple[np.ndarray, Change]]
+Narrow = Callable[[Room, Parameters], tuple[np.ndarray, Change]]
 """Gives contiguous scratch for tiled scalars, and what makes them from linear ones."""
 Widen = Callable[[np.ndarray, Parameters], Change]
 """For an array of tiled scalars, gives what makes linear ones from them."""
@@ -45,7 +45,7 @@ def planes_of(scalars: np.ndarray, *, cast: bool = True) -> tuple[Sequence[np.nd
     """
     if scalars.dtype == BYTE:
         return (scalars,), _nothing
-    later = np.ndarray(scalars.shape, WORD, scalars.base, 1)  # pyright: ignore[reportArgumentType]
+    later = np.ndarray(scalars.shape, WORD, scalars.base, 1, scalars.strides)  # pyright: ignore[reportArgumentType]
     if not cast:
         return (scalars, later), _nothing
     low, high = (SCRATCH.array(PLANE + plane, scalars.shape, BYTE) for plane in range(2))
@@ -76,9 +76,9 @@ def join_planes(planes: Sequence[np.ndarray], dtype: np.dtype) -> Change:
     return join
 
 
-def keep_words(shape: Shape, parameters: Parameters) -> tuple[np.ndarray, Change]:
+def keep_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change]:
     """Words as they are."""
-    words = SCRATCH.array(WORDS, shape, WORD)
+    words = room.array(WORDS, WORD)
 
     def keep(source: np.ndarray) -> None:
         words[...] = source
@@ -86,10 +86,10 @@ def keep_words(shape: Shape, parameters: Parameters) -> tuple[np.ndarray, Change
     return words, keep
 
 
-def narrow_words(shape: Shape, parameters: Parameters) -> tuple[np.ndarray, Change]:
+def narrow_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change]:
     """BF16 words: nearest, ties to even; a NaN keeps sign and upper half, and is made quiet."""
-    made, found = SCRATCH.array(VALUES, shape, LONG), SCRATCH.array(WORDS, shape, WORD)
-    upper = np.ndarray(shape, LONG, made.base, 2)  # pyright: ignore[reportArgumentType]
+    made, found = SCRATCH.array(VALUES, room.shape, LONG), room.array(WORDS, WORD)
+    upper = np.ndarray(made.shape, LONG, made.base, 2, made.strides)  # pyright: ignore[reportArgumentType]
 
     def narrow(words: np.ndarray) -> None:
         np.right_shift(words, SIXTEEN, made)
@@ -106,10 +106,10 @@ def narrow_words(shape: Shape, parameters: Parameters) -> tuple[np.ndarray, Chan
     return found, narrow
 
 
-def quantize_words(shape: Shape, parameters: Parameters) -> tuple[np.ndarray, Change]:
+def quantize_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change]:
     """INT8 codes: saturate(round(x * scale) + zero_point), the product rounded to binary32; zero_point of a NaN."""
     zero_point, scale, rounded = _zero_point(parameters), _scale(parameters), ROUNDINGS[parameters["rounding"]]
-    values, codes = SCRATCH.array(VALUES, shape, FLOAT), SCRATCH.array(WORDS, shape, CODE)
+    values, codes = SCRATCH.array(VALUES, room.shape, FLOAT), room.array(WORDS, CODE)
 
     def quantize(words: np.ndarray) -> None:
         np.multiply(words.view(FLOAT), scale, values)
@@ -120,7 +120,7 @@ def quantize_words(shape: Shape, parameters: Parameters) -> tuple[np.ndarray, Ch
             np.clip(values, np.float32(LEAST), np.float32(MOST), values)
         codes[...] = values
 
-    return SCRATCH.array(WORDS, shape, BYTE), quantize
+    return room.array(WORDS, BYTE), quantize
 
 
 def dequantize_codes(codes: np.ndarray, parameters: Parameters) -> Change:

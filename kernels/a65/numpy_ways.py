@@ -20,8 +20,8 @@ from tessbed.kernels.a65.numpy_copies import (
     FEW_CHANNELS,
     as_long_pixels,
     byte_steps,
+    columns,
     is_padded,
-    layout,
     padding_steps,
     run_steps,
 )
@@ -70,18 +70,19 @@ def _fits_whole(plan: Plan, blocks: Sequence[Block]) -> bool:
 
 
 def _whole_steps(plan: Plan, blocks: Sequence[Block], change: Narrow | Widen | None) -> Iterator[Step]:
-    width, scalars = plan.linear_dtype.width, prod(plan.shape)
+    width, planes, scalars = plan.linear_dtype.width, plan.tiled_dtype.width, prod(plan.shape)
     linear = StridedView(SCALARS[width], (scalars,), 0, (width,))
-    copies: list[list[Copy]] = [[] for _ in range(plan.tiled_dtype.width)]
+    copies: list[list[Copy]] = [[] for _ in range(planes)]
     for block in blocks:
         yield from padding_steps(plan, block)
         loops = tuple([(extent, tiled, stride // width) for extent, tiled, stride in block.loops])
         step, first = block.channel_stride_bytes // width, block.linear_offset // width
+        lane = Block(loops, block.channels, block.plane_bytes, step, block.tiled_offset, first)
+        made = list(run_steps(lane, plan.packs, planes))
         for plane, into in enumerate(copies):
-            offset = block.tiled_offset + plane * block.plane_bytes
-            into.extend(run_steps(Block(loops, block.channels, block.plane_bytes, step, offset, first), plan.packs))
-    made = tuple(map(tuple, copies))
-    yield (WholePack if plan.packs else WholeUnpack)(linear, change, dict(plan.parameters), made)  # type: ignore[arg-type]
+            into += made[plane * len(made) // planes : (plane + 1) * len(made) // planes]
+    step_of = WholePack if plan.packs else WholeUnpack
+    yield step_of(linear, change, dict(plan.parameters), tuple(map(tuple, copies)))  # type: ignore[arg-type]
 
 
 def _piece_steps(plan: Plan, block: Block, change: Narrow | Widen | None) -> Iterator[Step]:
@@ -98,7 +99,8 @@ def _piece_steps(plan: Plan, block: Block, change: Narrow | Widen | None) -> Ite
 
 
 def _pad_step(plan: Plan, block: Block, step: PackPieces) -> PackPadded:
-    shape, strides = layout(block.loops, plan.tiled_dtype.width * block.plane_bytes, 1, 1)
+    shape, strides, _ = columns(block.loops)
+    shape, strides = (*shape, plan.tiled_dtype.width * block.plane_bytes), (*strides, 1)
     order = sorted(range(len(block.loops)), key=lambda axis: -block.loops[axis][1])
     return PackPadded(step, StridedView(BYTE, shape, block.tiled_offset, strides), tuple(order), plan.channel_fill)
 

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from tessbed.kernels.a65.numpy_pieces import widening
-from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH, Copy, StridedView
+from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH, Copy, Room, StridedView
 from tessbed.kernels.a65.numpy_values import PLANE, Narrow, Parameters, Shape, Widen, keep_words, planes_of
 
 
@@ -35,7 +35,7 @@ class WholePack:
 
     def bind(self, shape: Shape) -> tuple:
         """What makes tiled scalars, what takes them apart, and each target's view with the scratch that goes there."""
-        made, narrow = (self.narrow or keep_words)(shape, self.parameters)
+        made, narrow = (self.narrow or keep_words)(Room(shape), self.parameters)
         planes, split = planes_of(made)
         pairs = zip(planes, self.copies, strict=True)
         return narrow, split, [(copy.target, copy.source.over(plane)) for plane, copies in pairs for copy in copies]

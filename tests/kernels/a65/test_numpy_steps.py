@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tessbed.kernels.a65 import numpy_pieces, numpy_rows, numpy_sides, numpy_ways
-from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, cut_pieces
+from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, cut_pieces
 from tessbed.kernels.a65.row_path import choose, row_classes
 from tests.contract.backends import plan_of
 from tests.geometries import FAMILY, name_of, random_geometries
@@ -34,6 +34,36 @@ def test_pieces_leave_axes_whole() -> None:
     """An axis that must stay whole does, however long it is."""
     parts = [np.zeros((3, PIECE_SCALARS + 5))[piece] for piece in cut_pieces((3, PIECE_SCALARS + 5), whole_axes=1)]
     assert [part.shape for part in parts] == [(1, PIECE_SCALARS + 5)] * 3
+
+
+def test_rows_of_scratch_lie_apart() -> None:
+    """Rows that are transposed do not begin in the same lines of a cache, and no two elements share a byte."""
+    for shape, outer in (((8, 4, 128), 1), ((4, 8, 512), 2), ((3, 100), 1), ((1024,), 0)):
+        found = Room(shape, outer).array(9, np.dtype("<u4"))
+        if outer:
+            assert found.strides[outer - 1] % 512
+        found[...] = 0
+        found += np.arange(found.size, dtype=np.uint32).reshape(shape)
+        assert (found.reshape(-1) == np.arange(found.size)).all()
+
+
+def test_views_of_scratch_are_kept() -> None:
+    """A step's views are made once for each shape; they are made again where a part had to grow."""
+
+    class Counting:
+        times = 0
+
+        def bind(self, shape: tuple[int, ...]) -> np.ndarray:
+            self.times += 1
+            return SCRATCH.array(9, shape, BYTE)
+
+    step = Counting()
+    views = [SCRATCH.bound(step, (4, 4)) for _ in range(3)]
+    assert step.times == 1
+    assert np.shares_memory(views[0], SCRATCH.array(9, (4, 4), BYTE))
+    SCRATCH.array(9, (64 * PIECE_SCALARS,), BYTE)
+    assert np.shares_memory(SCRATCH.bound(step, (4, 4)), SCRATCH.array(9, (1,), BYTE))
+    assert step.times == 2
 
 
 def test_scratch_is_kept_by_each_thread() -> None:
@@ -95,7 +125,7 @@ def test_every_way_is_right(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
             assert outcome(geometry, source) == expected_output(geometry, source), name_of(geometry)
 
 
-@pytest.mark.parametrize("piece", [64, 1 << 17])
+@pytest.mark.parametrize("piece", [64, PIECE_SCALARS])
 @pytest.mark.parametrize("axes", [HWC, CHW], ids=["hwc", "chw"])
 def test_rows_in_pieces(monkeypatch: pytest.MonkeyPatch, piece: int, axes: tuple[int, int, int, int]) -> None:
     """Blocks above and below the size of one piece are right, padded or not, with few channels and many."""

@@ -1,7 +1,8 @@
-"""`python -m tests.bench_sweep OTHER`: a sweep of 10,240 points of one head in this tree and in another one.
+"""`python -m tests.bench_sweep OTHER`: sweeps of 10,240 points of one head in this tree and in another one.
 
 Each round runs `tessbed sweep --executor here` in both trees, in turns, and compares the tables. CPU seconds of whole
-processes, start included; the ratio is the median of the rounds. `--points N` draws N points instead of all.
+processes, start included; the ratio is the median of the rounds. `--over device` varies the device alone, `tiles` the
+shape of the tiles, too. `--points N` draws N points instead of all.
 """
 
 import argparse
@@ -26,18 +27,25 @@ cblocked = { tile = [16, 16, 16] }
 to = "fp32"
 input = { pattern = "golden" }
 """
-VARIED = (
-    "device.workers=1..16", "device.dma.bytes_per_tick=8,16,32,64", "device.slots=1..4",
-    "device.dma.outstanding=1,2,4,8,16", "device.write_granule_bytes=16,32,64,128",
-    "device.memory.read_latency_ticks=100,200",
-)  # fmt: skip
+SPACES = {
+    "device": (
+        "device.workers=1..16", "device.dma.bytes_per_tick=8,16,32,64", "device.slots=1..4",
+        "device.dma.outstanding=1,2,4,8,16", "device.write_granule_bytes=16,32,64,128",
+        "device.memory.read_latency_ticks=100,200",
+    ),
+    "tiles": (
+        "device.workers=1..16", "device.dma.bytes_per_tick=8,16,32,64", "device.memory.bytes_per_tick=16,32,64,128",
+        "device.dma.outstanding=1,2,4,8,16",
+        "jobs.0.cblocked.tile=[8,8,16],[16,8,16],[8,16,16],[16,16,16],[32,8,16],[8,32,16],[16,16,32],[16,16,48]",
+    ),
+}  # fmt: skip
 
 
-def swept(tree: Path, drawn: int | None) -> tuple[float, str]:
+def swept(tree: Path, space: str, drawn: int | None) -> tuple[float, str]:
     """(CPU seconds, the table) of the sweep by the product in a tree."""
     with TemporaryDirectory() as folder:
         (Path(folder) / "head.toml").write_text(HEAD)
-        varied = [word for text in VARIED for word in ("--vary", text)]
+        varied = [word for text in SPACES[space] for word in ("--vary", text)]
         more = ["--random", str(drawn)] if drawn else []
         line = [sys.executable, "-m", "tessbed", "sweep", "head.toml", "-q", "--executor", "here", "--out", "t.csv"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -52,13 +60,14 @@ def main() -> None:
     """Print both and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("other", type=Path, help="the root of the other tree, its extensions built")
+    parser.add_argument("--over", choices=SPACES, default="device")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--points", type=int)
     asked = parser.parse_args()
     trees, ratios = [HERE, asked.other.resolve()], []
     for number in range(asked.rounds):
         order = trees if number % 2 else trees[::-1]
-        found = {tree: swept(tree, asked.points) for tree in order}
+        found = {tree: swept(tree, asked.over, asked.points) for tree in order}
         (here, table), (other, its_table) = (found[tree] for tree in trees)
         ratios.append(other / here)
         same = "the same table" if table == its_table else "ANOTHER TABLE"

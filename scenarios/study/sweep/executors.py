@@ -63,11 +63,12 @@ class ExecutorChoice:
 
 
 def parse_executor(where: str, processes: int | None) -> ExecutorChoice:
-    """For "here", "processes" or "dask://HOST:PORT". Raises ScenarioError for anything else."""
+    """For "here", "processes" (one is this one) or "dask://HOST:PORT". Raises ScenarioError for anything else."""
     if where == "here":
         return ExecutorChoice(LocalExecutor, 1)
     if where == "processes":
-        return _pool(ProcessPoolExecutor, processes or os.cpu_count() or 1)
+        count = processes or os.cpu_count() or 1
+        return ExecutorChoice(LocalExecutor, 1) if count == 1 else _pool(ProcessPoolExecutor, count)
     if where.startswith(DASK):
         return _dask(where.removeprefix(DASK))
     raise _wrong(f'got "{where}", wanted here, processes or dask://HOST:PORT')

@@ -123,6 +123,16 @@ def test_a_uniform_grid_costs_the_same_whatever_its_size(workers, monkeypatch) -
 
 
 @pytest.mark.skipif(bool(native.missing), reason=f"the extension is not there: {native.missing}")
+def test_sums_past_64_bits() -> None:
+    """Sums of ticks have two words in the figures; the totals of ten billion tiles are those that Python counts."""
+    counted = period_skip.count_in_python(*grid(10**10, 3))
+    assert min(sums.ends for tally in counted.tallies for sums in tally.sums) >> 64
+    found = native.count_in_c(*grid(10**10, 3))
+    assert found.totals == counted.totals
+    assert attrs.evolve(found.result, jumped=0) == attrs.evolve(counted, jumped=0)
+
+
+@pytest.mark.skipif(bool(native.missing), reason=f"the extension is not there: {native.missing}")
 def test_launches_past_62_bits_are_for_python(monkeypatch) -> None:
     """They do not fit the extension, and are counted right all the same."""
     monkeypatch.setenv(VARIABLE, "native")

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import random
 import signal
 import sqlite3
 import subprocess
@@ -234,6 +235,68 @@ def test_settings_change_the_device_as_its_own_override_does() -> None:
         with pytest.raises(SpecError) as reported:
             changed(list(_settings("device", changes)))
         assert str(reported.value) == str(right.value)
+
+
+DRAWN = {
+    "workers": (1, 7, 64, 65, True), "slots": (1, 2, 8, 9), "scratch_bytes": (66048, 262144, 4.0),
+    "byte_strobes": (True, 1), "write_granule_bytes": (64, 4096, 48), "core_ids": ([], [3, 2, 1, 0], [1, 1, 2, 3], [0]),
+    "dma.outstanding": (1, True, 16, 0), "dma.burst_bytes": (64, 100), "dma.arbitration": ("fifo", "fifu"),
+    "memory.window_base": (0, 4096, 77), "memory.split_port": (True, False, 0), "memory.dma": (1,), "dma": (5,),
+    "compute.vector_ticks.copy": (2, 5, -1, True), "compute.run_ticks": (6, 7), "compute.vector_ticks.copyy": (1,),
+}  # fmt: skip
+"""Values by their keys; a part of them can not be, alone or together. True is no 1, though it is equal to it."""
+
+
+def test_devices_of_a_family_are_those_of_override() -> None:
+    """Whatever was made before, and shares its tables: the same device, or every error in the same words."""
+    rng, family, refused = random.Random(3), DeviceFamily(DeviceSpec()), 0
+    for _ in range(600):
+        keys = rng.sample(list(DRAWN), rng.randint(1, 4))
+        keys = [key for key in keys if not any(key.startswith(f"{other}.") for other in keys)]
+        drawn = {f"device.{key}": rng.choice(DRAWN[key]) for key in keys}
+        found, wanted = (_device_or_words(make, drawn) for make in (family.changed, _overridden))
+        assert found == wanted
+        assert repr(found) == repr(wanted)
+        refused += isinstance(found, str)
+    assert 100 < refused < 500
+
+
+def _device_or_words(make, drawn):
+    try:
+        return make([(key, json.dumps(value)) for key, value in drawn.items()])
+    except SpecError as error:
+        return str(error)
+
+
+def _overridden(settings):
+    nested = {}
+    for key, text in settings:
+        *way, last = key.split(".")[1:]
+        table = nested
+        for step in way:
+            table = table.setdefault(step, {})
+        table[last] = json.loads(text)
+    return override(DeviceSpec(), nested)
+
+
+def test_a_sweep_by_ticks_leaves_the_event_engine_alone(tmp_path) -> None:
+    """It imports neither that nor the runtime's jobs: most of the time of a small sweep would be their import."""
+    line = [
+        "sweep",
+        "documents-2x17",
+        "--vary",
+        "device.workers=1,2",
+        "--executor",
+        "here",
+        "--db",
+        str(tmp_path / "r"),
+    ]
+    code = (
+        "import sys\nfrom tessbed.commands.exits import run\nassert run(sys.argv[1:]) == 0\n"
+        "print(sorted({'simpy', 'asyncio', 'tessbed.sim.device.device', 'tessbed.runtime.runtime'} & {*sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *line], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def _settings(prefix, changes):

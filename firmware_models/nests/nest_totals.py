@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tessbed.firmware_models.launch_outline import BandShape, add_traffic
+from tessbed.firmware_models.nests.band_numbers import BandNumbers, account
 from tessbed.firmware_models.nests.nest import Leaf, Node, leaves_in_loops
 from tessbed.firmware_models.nests.parts import BandParts, PartTable, Sides
 from tessbed.firmware_models.nests.phase_set import pairs_of, times_at, turns_of
@@ -41,12 +41,13 @@ class NestTotals:
     """The bands of a launch, each with its number, and what they touch and count."""
 
     table: PartTable
-    bands: dict[BandShape, int] = attrs.field(factory=dict, init=False)
-    numbers: dict[int, int] = attrs.field(factory=dict, init=False)
-    """The band of each part, by twice the number of the part, and one where it waits."""
+    numbers: BandNumbers = attrs.field(init=False)
     _reads: Counter[Counts] = attrs.field(factory=Counter, init=False)
     _drains: Counter[Counts] = attrs.field(factory=Counter, init=False)
     _counts: Counter[str] = attrs.field(factory=Counter, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.numbers = BandNumbers(self.table)
 
     @classmethod
     def of(cls, table: PartTable, workers: Sequence[Sequence[Node]]) -> "NestTotals":
@@ -60,11 +61,7 @@ class NestTotals:
 
     def account(self) -> tuple[Traffic, Traffic, dict[str, int]]:
         """Traffic of reads and writes, and what the worker loop counts."""
-        reads, writes = Traffic(), Traffic(transfers=self._counts["bands"])
-        for traffic, touched, in_one in ((reads, self._reads, False), (writes, self._drains, True)):
-            for counts, times in touched.items():
-                add_traffic(traffic, (counts,), 0 if in_one else times, times)
-        return reads, writes, {name: self._counts[name] for name in sorted(self._counts) if self._counts[name]}
+        return account(self._reads, self._drains, self._counts)
 
     def _take(self, leaf: Leaf, counts: tuple[int, ...], flags: Array) -> None:
         of, times = self.table.band(leaf.band), prod(counts)
@@ -79,14 +76,8 @@ class NestTotals:
             if len(movers) > 1
             else _pairs(of, (movers[0], drain), counts, flags)
         )
-        for triple in found:
-            self._number(of, *triple)
-
-    def _number(self, of: BandParts, reads: int, drain: int, waits: bool) -> None:
-        part = of.number(reads, drain)
-        if 2 * part + waits not in self.numbers:
-            shape = of.shape(reads, drain)._replace(ordered=bool(waits))
-            self.numbers[2 * part + waits] = self.bands.setdefault(shape, len(self.bands))
+        for reads_touch, drain_touches, waits in found:
+            self.numbers.of(2 * of.number(reads_touch, drain_touches) + waits)
 
 
 def _add(

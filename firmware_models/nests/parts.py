@@ -6,7 +6,7 @@ a number of its own, since it depends on no place: it counts from the first byte
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise, repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -25,12 +25,18 @@ Array = Any
 Statistics = tuple[tuple[str, int], ...]
 
 
-@attrs.frozen
-class BandPart:
-    """A band at some place in its pages, and what the worker loop counts for it but its order."""
+class BandPart(NamedTuple):
+    """A band at some place in its pages: what its wait groups touch and what its drain touches, both as numbers of the
+    table, its compute ticks, and what the worker loop counts for it but its order."""
 
-    shape: BandShape
+    groups: int
+    ticks: int
+    chain: int
     counts: Statistics
+
+    def key(self, *, ordered: bool) -> tuple[int, int, int, bool]:
+        """What is the same of parts that are one band."""
+        return self.groups, self.ticks, self.chain, ordered
 
 
 @attrs.define(eq=False)
@@ -42,6 +48,19 @@ class PartTable:
     footprints: dict[tuple[int, int, int], int] = attrs.field(factory=dict, init=False)
     _bands: dict[int, "BandParts"] = attrs.field(factory=dict, init=False)
     _counts: dict[tuple[str, tuple[int, int, int], int], PhaseCounts] = attrs.field(factory=dict, init=False)
+    _touched: dict[tuple[Any, ...], int] = attrs.field(factory=dict, init=False)
+    _values: list[tuple[Any, ...]] = attrs.field(factory=list, init=False)
+
+    def number(self, touched: tuple[Any, ...]) -> int:
+        """The number of what wait groups or a drain touch: a long tuple is looked at once."""
+        known = self._touched.setdefault(touched, len(self._values))
+        if known == len(self._values):
+            self._values.append(touched)
+        return known
+
+    def shape(self, part: BandPart, *, ordered: bool) -> BandShape:
+        """The band of a part."""
+        return BandShape(self._values[part.groups], part.ticks, ordered, self._values[part.chain])
 
     def band(self, band: Band) -> "BandParts":
         """The parts of a band."""
@@ -180,6 +199,7 @@ class BandParts:
     statistics: Statistics
     _numbers: Array = attrs.field(factory=lambda: np.full((0, 0), -1, np.int32), init=False)
     _parts: dict[tuple[int, int], int] = attrs.field(factory=dict, init=False)
+    _grouped: dict[int, int] = attrs.field(factory=dict, init=False)
 
     @classmethod
     def of(cls, table: PartTable, band: Band) -> "BandParts":
@@ -232,15 +252,18 @@ class BandParts:
         """The part that touches these of `reads.touched` and `chain.touched`."""
         known = self._parts.get((reads, drain))
         if known is None:
-            part = BandPart(self.shape(reads, drain), self.statistics)
+            chain = self.table.number(self.chain.touched[drain])
+            part = BandPart(self._groups(reads), self.band.ticks, chain, self.statistics)
             known = self._parts[reads, drain] = self.table.parts.setdefault(part, len(self.table.parts))
         return known
 
-    def shape(self, reads: int, drain: int) -> BandShape:
-        """The shape of that part, its drain not waiting."""
-        gathered = self.reads.touched[reads]
-        groups = tuple([gathered[first:end] for first, end in self.groups])
-        return BandShape(groups, self.band.ticks, False, self.chain.touched[drain])
+    def _groups(self, reads: int) -> int:
+        known = self._grouped.get(reads)
+        if known is None:
+            gathered = self.reads.touched[reads]
+            groups = tuple([gathered[first:end] for first, end in self.groups])
+            known = self._grouped[reads] = self.table.number(groups)
+        return known
 
 
 def _places(ahead: int, moves: list[int], turns: tuple[int, ...]) -> Array:

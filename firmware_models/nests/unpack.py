@@ -1,6 +1,7 @@
 """Nests of unpacking: the blocks of a worker, and in each the bands of its pixels, or of the channels of wide ones."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 
 from tessbed.firmware_models.band import WorkItem
 from tessbed.firmware_models.geometry import BLOCK, PacketGeometry
@@ -94,24 +95,31 @@ def _band_nodes(maker: UnpackMaker, block: OutputBlock) -> list[Node]:
 
 
 def _channel_nodes(maker: UnpackMaker, pixel: OutputBlock) -> list[Node]:
-    """Pieces of a pixel's channels. Whole blocks of 16 from the first whole one of a tile on are alike."""
+    """Pieces of a pixel's channels: those of a tile after those of another, where they lie alike in neighbours."""
+    axis, nodes = maker.geometry.axes[C], []
+    begins = [(low, high - low, axis.segment(low // axis.tile)) for low, high in maker.segments(C, pixel.ranges[C])]
+    alike = groupby(begins, lambda begin: (begin[0] - begin[2][0], begin[1], begin[2][1] - begin[2][0]))
+    for _, tiles in alike:
+        ranges = [(low, low + size) for low, size, _ in tiles]
+        nodes += looped(len(ranges), lambda number, ranges=ranges: _pieces(maker, pixel, ranges[number]))
+    return nodes
+
+
+def _pieces(maker: UnpackMaker, pixel: OutputBlock, inside: Range) -> list[Node]:
+    """Pieces of channels in one tile. Whole blocks of 16 from the first whole one of the tile on are alike."""
     nodes: list[Node] = []
-    axis, room = maker.geometry.axes[C], maker.most_channels
+    (low, high), axis, room = inside, maker.geometry.axes[C], maker.most_channels
     step = room // BLOCK * BLOCK or room
 
-    def piece(low: int, high: int) -> list[Node]:
-        return [Leaf(maker.planned_band(pixel.sliced(C, low, high)))]
+    def piece(start: int, end: int) -> list[Node]:
+        return [Leaf(maker.planned_band(pixel.sliced(C, start, end)))]
 
-    for low, high in maker.segments(C, pixel.ranges[C]):
-        skip = (low - axis.segment(low // axis.tile)[0]) % BLOCK if room >= BLOCK else 0
-        begin = min(low + step - skip, high) if skip else low
-        alike = (high - begin) // step if room >= BLOCK else 0
-        nodes += piece(low, begin) if skip else []
-        nodes += (
-            looped(alike, lambda number, begin=begin: piece(begin + number * step, begin + (number + 1) * step))
-            if alike
-            else []
-        )
-        for start in range(begin + alike * step, high, step):
-            nodes += piece(start, min(start + step, high))
+    skip = (low - axis.segment(low // axis.tile)[0]) % BLOCK if room >= BLOCK else 0
+    begin = min(low + step - skip, high) if skip else low
+    alike = (high - begin) // step if room >= BLOCK else 0
+    nodes += piece(low, begin) if skip else []
+    if alike:
+        nodes += looped(alike, lambda number: piece(begin + number * step, begin + (number + 1) * step))
+    for start in range(begin + alike * step, high, step):
+        nodes += piece(start, min(start + step, high))
     return nodes

@@ -191,7 +191,8 @@ class UnpackMaker:
             volume += cut.volume
             if cut.mapped is not None:
                 ranges[cut.mapped], tiles[cut.mapped], extents[cut.mapped] = cut.inside, cut.tile, cut.extent
-        where = tuple(tiles) if any(cut.uneven for cut in chosen) else ()
+        uneven = min((cut.mapped for cut in chosen if cut.uneven and cut.mapped is not None), default=W)
+        where = tuple(tiles[uneven + 1 :])  # an axis that is stored inside an uneven one moves its tiles apart
         key = (where, *[cut.alike for cut in chosen])
         source = geometry.input_address + geometry.tiled_offset(volume, tiles, extents)
         target = geometry.output_address + linear

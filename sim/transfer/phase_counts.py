@@ -5,7 +5,6 @@ is a function of a: between two blocks it grows by one for each row that steps i
 where the rows are in their blocks gives it for all addresses, without Euclid and without a loop over them.
 """
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -84,20 +83,20 @@ def count_phases(spec: DeviceSpec, kind: str, shape: tuple[int, int, int], phase
     return np.stack((port_bytes, bursts, pages, partial))
 
 
-def distinct(rows: Sequence[Array]) -> tuple[Array, Array]:
+def distinct(rows: Array) -> tuple[Array, Array]:
     """Of columns of several rows: the first of each different one, and of each column which of these it equals.
 
     Rows are folded into one number a column, as digits; where that could leave 62 bits, numbers are given anew.
     """
-    folded, most = rows[0] - rows[0].min(), int(np.ptp(rows[0])) + 1
-    for row in rows[1:]:
-        low, size = int(row.min()), int(np.ptp(row)) + 1
-        if size == 1:
-            continue
+    lows = rows.min(axis=1)
+    sizes = rows.max(axis=1) - lows + 1
+    folded, most = np.zeros(rows.shape[1], np.int64), 1
+    for number in np.flatnonzero(sizes > 1).tolist():
+        size = int(sizes[number])
         if most * size >= 1 << 62:
             folded = np.unique(folded, return_inverse=True)[1].reshape(-1)
             most = int(folded.max()) + 1
-        folded, most = folded * size + (row - low), most * size
+        folded, most = folded * size + (rows[number] - lows[number]), most * size
     _, firsts, numbers = np.unique(folded, return_index=True, return_inverse=True)
     return firsts, numbers.reshape(-1)
 

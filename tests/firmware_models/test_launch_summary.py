@@ -15,6 +15,7 @@ from tessbed.firmware_models.launch_outline import Outline
 from tessbed.firmware_models.launch_summary import exact_program, outline, plan_launch
 from tessbed.firmware_models.nests import pack as pack_nest
 from tessbed.firmware_models.nests.enumerating_planner import EnumeratingPlanner
+from tessbed.firmware_models.nests.runs import NestRuns
 from tessbed.firmware_models.worker_loop import program_of
 from tessbed.kernels.ev74.codec import decode
 from tessbed.kernels.ev74.encode import encode_plan
@@ -95,7 +96,7 @@ def check(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline:
     """The launch planned by runs, after it has been compared with itself band by band."""
     drawn, one_by_one = plan_launch(geometry, spec, workers), EnumeratingPlanner(spec).draw(geometry, workers)
     assert planned(drawn) == planned(one_by_one)
-    if any(isinstance(runs, launch_summary.NestRuns) for runs in drawn.workers):
+    if any(isinstance(runs, NestRuns) for runs in drawn.workers):
         assert {*drawn.bands} >= {*one_by_one.bands}
     else:
         assert drawn.bands == one_by_one.bands  # in the order in which they are met first

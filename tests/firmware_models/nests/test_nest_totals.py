@@ -6,9 +6,10 @@ import pytest
 
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.launch_outline import Outline
-from tessbed.firmware_models.launch_summary import NESTS, NestRuns, plan_nests
+from tessbed.firmware_models.launch_summary import NESTS, plan_nests
 from tessbed.firmware_models.nests.enumerating_planner import EnumeratingPlanner
 from tessbed.firmware_models.nests.parts import PartTable
+from tessbed.firmware_models.nests.runs import NestRuns
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tests.firmware_models.test_launch_summary import GRIDS, NESTED, device, packet_geometry, planned, several
 

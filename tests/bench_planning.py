@@ -1,7 +1,9 @@
 """What planning a launch for the exact engine takes: `python -m tests.bench_planning [--rounds N]`.
 
-By runs, as the product does, and band by band, as the enumerating planner does for small ones. In
-every round each is planned once, one after the other; CPU time, medians over rounds.
+Kinds of shapes at ten thousand, a million and ten million tiles, on the default device, for four workers. In every
+round each is planned once, one after the other; CPU time, medians over rounds, and the ratio to the smallest launch of
+a kind. Band by band is the enumerating planner, which small launches take. `written` is how many bands the runs hold
+that a plan has written out.
 """
 
 import argparse
@@ -10,32 +12,56 @@ from collections.abc import Callable
 from random import Random
 from statistics import median
 
+import attrs
+
 from tessbed.firmware_models.geometry import PacketGeometry
+from tessbed.firmware_models.launch_outline import Outline
 from tessbed.firmware_models.launch_summary import plan_launch
 from tessbed.firmware_models.nests.enumerating_planner import EnumeratingPlanner
+from tessbed.firmware_models.nests.runs import NestRuns
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tests.firmware_models.test_launch_summary import HWC, packet_geometry
 from tests.oracle import Geometry
 
-MOST_ENUMERATED = 40_000
-SIZES = (("10 thousand", 100, 100), ("1 million", 1000, 1000), ("10 million", 3200, 3125))
+MOST_ENUMERATED = 10_000
+SIZES = ((100, 100), (1000, 1000), (3200, 3125))
+"""Tiles along two axes."""
+HALF = {"scale_bits": 0x3F000000, "zero_point": 0, "rounding": "nearest_even"}
+
+KINDS: dict[str, Callable[[int, int], Geometry]] = {
+    "tess, 16 bytes a tile": lambda h, w: Geometry("tess", (h, w, 16), "int8", HWC, (1, 1, 1, 16)),
+    "detess, 16 bytes a tile": lambda h, w: Geometry("detess", (h, w, 16), "int8", HWC, (1, 1, 1, 16)),
+    "detess, tiles of 4x4x32": lambda h, w: Geometry("detess", (4 * h, 4 * w, 32), "bf16", HWC, (1, 4, 4, 32)),
+    "tess, cut tiles, odd rows": lambda h, w: Geometry("tess", (4 * h - 1, 4 * w - 1, 5), "bf16", HWC, (1, 4, 4, 5)),
+    "detess, cut tiles, odd rows": lambda h, w: Geometry(
+        "detess", (4 * h - 1, 8 * w - 3, 7), "int8", HWC, (1, 4, 8, 7)
+    ),
+    "tess, rows of an odd pitch": lambda h, w: Geometry(
+        "tess", (2 * h, 2 * w, 3), "int8", HWC, (1, 2, 2, 3), pad16=True, strides_bytes=(6 * w + 1, 3, 1)
+    ),
+    "detess, channels cut in three": lambda h, w: Geometry(
+        "detess", (h, 2 * w // 3 + 1, 43), "bf16", HWC, (1, 1, 2, 16)
+    ),
+    "tess, five axes, four cut": lambda h, w: Geometry(
+        "tess", (h // 10, 5, 5, 2 * w - 1, 11), "int8", (1, 2, 3, 4), (2, 3, 2, 4)
+    ),
+    "detess, five axes": lambda h, w: Geometry(
+        "detess", (h // 10, 5, 3, 2 * w - 1, 16), "int8", (-1, 2, 3, 4), (1, 2, 2, 16)
+    ),
+    "quanttess, odd channels": lambda h, w: Geometry(
+        "quanttess", (3 * h - 1, 3 * w - 2, 17), "int8", HWC, (1, 3, 3, 17), to="fp32", **HALF
+    ),
+}
 
 
-def cases() -> list[tuple[str, int, PacketGeometry]]:
-    """Uniform grids that pack and unpack, and one whose rows end in a cut tile and start at ever other places."""
-    found = []
-    for _, height, width in SIZES:
-        tile = (1, 1, 1, 16)
-        grids = [
-            ("tess, 16 bytes a tile", Geometry("tess", (height, width, 16), "int8", HWC, tile)),
-            ("detess, 16 bytes a tile", Geometry("detess", (height, max(width, 2400), 16), "int8", HWC, tile)),
-            (
-                "tess, cut tiles, odd rows",
-                Geometry("tess", (4 * height - 1, 4 * width - 1, 5), "bf16", HWC, (1, 4, 4, 5)),
-            ),
-        ]
-        found += [(name, height * max(width, 2400 * name.startswith("d")), _bound(asked)) for name, asked in grids]
-    return found
+@attrs.define
+class Figures:
+    """Of one launch, by round."""
+
+    by_runs: list[float] = attrs.Factory(list)
+    one_by_one: list[float] = attrs.Factory(list)
+    written: int = 0
+    tiles: int = 0
 
 
 def _bound(asked: Geometry) -> PacketGeometry:
@@ -48,22 +74,40 @@ def _cpu_ms(run: Callable[[], object]) -> float:
     return 1000 * (time.process_time() - start)
 
 
+def written(drawn: Outline) -> int:
+    """The bands of runs that are there, not made when they are asked for."""
+    return sum(len(run.bands) for runs in drawn.workers if not isinstance(runs, NestRuns) for run in runs)
+
+
+def measure(rounds: int) -> dict[str, list[Figures]]:
+    """The figures of each kind, by size."""
+    spec, found = DeviceSpec(), {name: [Figures() for _ in SIZES] for name in KINDS}
+    for number in range(rounds + 1):  # the first warms up
+        for name, kind in KINDS.items():
+            for size, figures in zip(SIZES, found[name], strict=True):
+                geometry = _bound(kind(*size))
+                if not number:
+                    figures.tiles, figures.written = geometry.tiles, written(plan_launch(geometry, spec, 4))
+                    continue
+                figures.by_runs.append(_cpu_ms(lambda at=geometry: plan_launch(at, spec, 4)))
+                if geometry.tiles <= MOST_ENUMERATED:
+                    figures.one_by_one.append(_cpu_ms(lambda at=geometry: EnumeratingPlanner(spec).draw(at, 4)))
+    return found
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=5)
-    rounds, spec = parser.parse_args().rounds, DeviceSpec()
-    ms: dict[tuple[str, int], tuple[list[float], list[float]]] = {}
-    for _ in range(rounds):
-        for name, tiles, geometry in cases():
-            by_runs, one_by_one = ms.setdefault((name, tiles), ([], []))
-            by_runs.append(_cpu_ms(lambda at=geometry: plan_launch(at, spec, 4)))
-            if tiles <= MOST_ENUMERATED:
-                one_by_one.append(_cpu_ms(lambda at=geometry: EnumeratingPlanner(spec).draw(at, 4)))
-    print(f"{'ms to plan a launch of 4 workers':32} {'tiles':>12} {'by runs':>10} {'band by band':>14}")
-    for (name, tiles), (by_runs, one_by_one) in ms.items():
-        enumerated = f"{median(one_by_one):14.0f}" if one_by_one else f"{'':14}"
-        print(f"{name:32} {tiles:12,} {median(by_runs):10.1f} {enumerated}")
+    found = measure(parser.parse_args().rounds)
+    columns = ("tiles", "by runs", "ratio", "written", "band by band")
+    print(f"{'ms to plan a launch of 4 workers':32} " + " ".join(f"{name:>12}" for name in columns))
+    for name, sizes in found.items():
+        least = median(sizes[0].by_runs)
+        for figures in sizes:
+            ms, one_by_one = median(figures.by_runs), figures.one_by_one
+            enumerated = f"{median(one_by_one):12.0f}" if one_by_one else ""
+            print(f"{name:32} {figures.tiles:12,} {ms:12.1f} {ms / least:12.2f} {figures.written:12,} {enumerated}")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from itertools import islice
 
 import attrs
 
 from tessbed.firmware_models.launch_outline import BandShape, add_traffic
-from tessbed.firmware_models.nests.parts import BandPart, PartTable
+from tessbed.firmware_models.nests.parts import PartTable
 from tessbed.sim.stats import Traffic
 from tessbed.sim.transfer.cost import Counts
 
@@ -20,23 +19,16 @@ class BandNumbers:
     bands: list[BandShape] = attrs.field(factory=list, init=False)
     known: dict[int, int] = attrs.field(factory=dict, init=False)
     _keys: dict[tuple[int, int, int, bool], int] = attrs.field(factory=dict, init=False)
-    _parts: list[BandPart] = attrs.field(factory=list, init=False)
 
     def of(self, number: int) -> int:
         """The band of a part; parts that differ by what they count alone are one."""
         known = self.known.get(number)
         if known is None:
-            part, ordered = self.part(number // 2), bool(number % 2)
+            part, ordered = self.table.listed[number // 2], bool(number % 2)
             known = self.known[number] = self._keys.setdefault(part.key(ordered=ordered), len(self.bands))
             if known == len(self.bands):
                 self.bands.append(self.table.shape(part, ordered=ordered))
         return known
-
-    def part(self, number: int) -> BandPart:
-        """The part of a number."""
-        if number >= len(self._parts):
-            self._parts.extend(islice(self.table.parts, len(self._parts), None))
-        return self._parts[number]
 
 
 def account(

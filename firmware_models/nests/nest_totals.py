@@ -6,6 +6,7 @@ a pair of both, and whether its drain waits (wait_count.py).
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from math import gcd, prod
 from typing import Any
 
@@ -22,8 +23,10 @@ from tessbed.sim.stats import Traffic
 from tessbed.sim.transfer.cost import Counts
 from tessbed.sim.transfer.phase_counts import distinct
 
-MOST_APART = 1 << 14
+MOST_APART = 1 << 16
 """Places of a band whose reads move apart, all of which are listed."""
+MOST_MIXED = 1 << 12
+"""Bands of which some may never come that are listed for one whose reads move apart to more places."""
 
 Array = Any
 Mover = tuple[int, ...]
@@ -117,11 +120,14 @@ def _pairs(of: BandParts, movers: tuple[Mover, Mover], counts: tuple[int, ...], 
 def _apart(
     of: BandParts, movers: tuple[tuple[int, ...], list[Mover], Mover], counts: tuple[int, ...], flags: Array
 ) -> Triples:
-    """The triples of a band whose reads move apart."""
+    """The triples of a band whose reads move apart; where places are many, all that each by itself allows."""
     moves_with, readers, drain = movers
-    places = _places_apart([*readers, drain], counts)
-    gathered = [place + mover[0] for place, mover in zip(places.T, readers, strict=False)]
-    reads = of.reads.apart(moves_with, gathered)
+    places = _places_apart(tuple([mover[1:] for mover in (*readers, drain)]), counts)
+    if places is None:
+        return _mixed(of, movers, counts, flags)
+    firsts, which = distinct(places[:, :-1].T)
+    gathered = [place + mover[0] for place, mover in zip(places[firsts].T, readers, strict=False)]
+    reads = of.reads.apart(moves_with, gathered)[which]
     ends, possible = _ends(of, places[:, -1] + drain[0], flags)
     found = np.zeros((len(of.reads.touched), 2 * len(of.chain.touched)), bool)
     for waits in (0, 1):
@@ -129,13 +135,31 @@ def _apart(
     return _triples(found)
 
 
-def _places_apart(movers: Sequence[Mover], counts: tuple[int, ...]) -> Array:
-    """The different places that come together, in a row for all movers. Raises TooManyPlaces."""
+def _mixed(
+    of: BandParts, movers: tuple[tuple[int, ...], list[Mover], Mover], counts: tuple[int, ...], flags: Array
+) -> Triples:
+    """The triples of what each mover touches by itself. Raises TooManyPlaces."""
+    moves_with, readers, drain = movers
+    kinds = []
+    for number, (ahead, *moves) in enumerate(readers):
+        places = (times_at(turns_of(counts, moves))[0] + ahead) % PAGE_BYTES
+        kinds.append(places[distinct(of.reads.columns(moves_with).numbers_of(number, places))[0]])
+    places = times_at(turns_of(counts, drain[1:]))[0] + drain[0]
+    drained = np.unique(np.concatenate([end[may] for end, may in zip(*_ends(of, places, flags), strict=True)]))
+    if prod(map(len, kinds)) * len(drained) > MOST_MIXED:
+        raise TooManyPlaces
+    reads = np.unique(of.reads.apart(moves_with, [mixed.reshape(-1) for mixed in np.meshgrid(*kinds)]))
+    return [(read, end // 2, bool(end % 2)) for read in reads.tolist() for end in drained.tolist()]
+
+
+@lru_cache(maxsize=64)
+def _places_apart(movers: tuple[tuple[int, ...], ...], counts: tuple[int, ...]) -> Array | None:
+    """The different places that come together, in a row for all movers; None where they are many."""
     places = np.zeros((1, len(movers)), np.int64)
-    for count, moves in zip(counts, np.asarray(movers)[:, 1:].T, strict=True):
+    for count, moves in zip(counts, np.asarray(movers).T, strict=True):
         turns = min(count, PAGE_BYTES // gcd(PAGE_BYTES, *moves.tolist()))
         if len(places) * turns > MOST_APART:
-            raise TooManyPlaces
+            return None
         turned = places[:, None] + np.arange(turns)[:, None] * moves
         turned = turned.reshape(-1, len(movers)) % PAGE_BYTES
         places = turned[distinct(turned.T)[0]]

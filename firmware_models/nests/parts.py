@@ -41,15 +41,26 @@ class BandPart(NamedTuple):
 
 @attrs.define(eq=False)
 class PartTable:
-    """The parts of a launch so far, and the footprints as (bytes from the first to behind the last, period, inner)."""
+    """The parts of a launch so far, `listed` by number.
+
+    The footprints are (bytes from the first to behind the last, period, inner).
+    """
 
     spec: DeviceSpec
     parts: dict[BandPart, int] = attrs.field(factory=dict, init=False)
+    listed: list[BandPart] = attrs.field(factory=list, init=False)
     footprints: dict[tuple[int, int, int], int] = attrs.field(factory=dict, init=False)
     _bands: dict[int, "BandParts"] = attrs.field(factory=dict, init=False)
     _counts: dict[tuple[str, tuple[int, int, int], int], PhaseCounts] = attrs.field(factory=dict, init=False)
     _touched: dict[tuple[Any, ...], int] = attrs.field(factory=dict, init=False)
     _values: list[tuple[Any, ...]] = attrs.field(factory=list, init=False)
+
+    def part_number(self, part: BandPart) -> int:
+        """The number of a part."""
+        known = self.parts.setdefault(part, len(self.listed))
+        if known == len(self.listed):
+            self.listed.append(part)
+        return known
 
     def number(self, touched: tuple[Any, ...]) -> int:
         """The number of what wait groups or a drain touch: a long tuple is looked at once."""
@@ -105,6 +116,12 @@ class _Columns:
     def numbers(self, ahead: Sequence[Array]) -> Array:
         """What each touches, in a row; `ahead` are the distances of those that move together, an array each."""
         return np.concatenate([of.numbers((at[:, None] + ahead[mover]) % PAGE_BYTES) for of, mover, at in self.groups])
+
+    def numbers_of(self, number: int, ahead: Array) -> Array:
+        """The same for those alone that move with this number."""
+        return np.concatenate(
+            [of.numbers((at[:, None] + ahead) % PAGE_BYTES) for of, mover, at in self.groups if mover == number]
+        )
 
     def counts(self, numbers: Sequence[int]) -> tuple[Counts, ...]:
         """What each descriptor touches, by the number of each column."""
@@ -254,7 +271,7 @@ class BandParts:
         if known is None:
             chain = self.table.number(self.chain.touched[drain])
             part = BandPart(self._groups(reads), self.band.ticks, chain, self.statistics)
-            known = self._parts[reads, drain] = self.table.parts.setdefault(part, len(self.table.parts))
+            known = self._parts[reads, drain] = self.table.part_number(part)
         return known
 
     def _groups(self, reads: int) -> int:

@@ -90,7 +90,7 @@ class RunDraft:
             band = self.numbers.bands[self.numbers.of(number)]
             add_times(reads, tuple(chain.from_iterable(band.groups)), times)
             add_times(drains, band.chain, times)
-            for name, amount in self.numbers.part(number // 2).counts:
+            for name, amount in self.table.listed[number // 2].counts:
                 counts[name] += times * amount
             counts["ordered_drains"] += times * (number % 2)
         return account(reads, drains, counts)

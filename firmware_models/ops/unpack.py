@@ -201,9 +201,11 @@ class UnpackMaker:
     def segments(self, mapped: int, inside: Range) -> list[Range]:
         """The tiles along a mapped axis, clipped to `inside`."""
         axis = self.geometry.axes[mapped]
-        first, last = inside[0] // axis.tile, (inside[1] - 1) // axis.tile
-        cuts = [axis.segment(index) for index in range(first, last + 1)]
-        return [(max(low, inside[0]), min(high, inside[1])) for low, high in cuts]
+        (begin, end), tile = inside, axis.tile
+        cuts = [(low, low + tile) for low in range(begin // tile * tile, end, tile)]
+        cuts[0] = begin, cuts[0][1]
+        cuts[-1] = cuts[-1][0], end
+        return cuts
 
     def _fitting(self, block: OutputBlock) -> Iterator[OutputBlock]:
         """The block cut into pieces that fit the scratch: along pixels, or along channels if one pixel is too much."""
@@ -329,10 +331,10 @@ class UnpackMaker:
 
     def _kinds(self, mapped: int, inside: Range) -> list[tuple[tuple[int, int, int], Range]]:
         """The tiles along an axis: where the range begins and ends in each and its extent; and the range."""
-        axis, found = self.geometry.axes[mapped], []
+        (extent, tile, _), found = attrs.astuple(self.geometry.axes[mapped]), []
         for low, high in self.segments(mapped, inside):
-            start, end = axis.segment(low // axis.tile)
-            found.append(((low - start, high - start, end - start), (low, high)))
+            start = low // tile * tile
+            found.append(((low - start, high - start, min(tile, extent - start)), (low, high)))
         return found
 
     def _band(

@@ -6,12 +6,13 @@ import pytest
 
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.launch_outline import Outline
-from tessbed.firmware_models.launch_summary import NESTS, plan_nests
+from tessbed.firmware_models.launch_summary import NESTS, plan_launch, plan_nests
 from tessbed.firmware_models.nests.enumerating_planner import EnumeratingPlanner
 from tessbed.firmware_models.nests.parts import PartTable
 from tessbed.firmware_models.nests.runs import NestRuns
 from tessbed.sim.spec.device_spec import DeviceSpec
-from tests.firmware_models.test_launch_summary import GRIDS, NESTED, device, packet_geometry, planned, several
+from tests.bench_planning import KINDS, written
+from tests.firmware_models.test_launch_summary import GRIDS, device, packet_geometry, planned, several
 
 
 def from_nests(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline:
@@ -35,13 +36,30 @@ def test_random_launches_from_their_nests_are_what_they_are_band_by_band(seed) -
     assert sum(check(*launch) for launch in several(100, seed)) > 80
 
 
-@pytest.mark.parametrize("name", [*GRIDS, *NESTED])
+@pytest.mark.parametrize("name", GRIDS)
 def test_grids_from_their_nests_are_what_they_are_band_by_band(name) -> None:
-    """Grids of thousands of tiles, on devices of one slot to eight and granules of 16 to 512 bytes."""
-    for seed in range(2):
-        rng = random.Random(f"{name}/{seed}")
-        geometry = packet_geometry((GRIDS | NESTED)[name], rng)
-        assert check(geometry, device(rng), rng.choice([1, 3, 4, 7, 64]))
+    """Grids of many tiles, on devices of one slot to eight and granules of 16 to 512 bytes."""
+    rng = random.Random(name)
+    geometry = packet_geometry(GRIDS[name], rng)
+    assert check(geometry, device(rng), rng.choice([1, 3, 4, 7, 64]))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_kinds_that_grow_are_what_they_are_band_by_band(name) -> None:
+    """Every kind of shape whose planning is measured, on the default device and on a random one."""
+    rng = random.Random(name)
+    for spec in (DeviceSpec(), device(rng)):
+        check(packet_geometry(KINDS[name](rng.randint(20, 40), rng.randint(20, 40)), rng), spec, rng.choice([1, 3, 5]))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_no_kind_is_written_out_at_ten_million_tiles(name) -> None:
+    """What a plan holds does not grow with the launch, and all bytes are in it, each way."""
+    geometry = packet_geometry(KINDS[name](3200, 3125), random.Random(name))
+    drawn = plan_launch(geometry, DeviceSpec(), 4)
+    assert written(drawn) < 2000
+    assert len(drawn.bands) < 4000
+    assert drawn.writes.payload_bytes == geometry.output_bytes
 
 
 @pytest.mark.long

@@ -88,7 +88,7 @@ def test_as_many_drains_wait_as_one_by_one(slots) -> None:
 def test_hundred_million_drains_are_counted_at_once() -> None:
     """A worker alone whose drains of 80 bytes share a granule of 64 with the next, but for each fourth."""
     low = 65536
-    leaf: Any = Leaf(Drain(DrainFootprint(low, low + 80, 0, 80)), moves=(Move(0, 80 * 10_000), Move(0, 80)))
-    nodes = [Loop(10_000, (Loop(10_000, (leaf,)),))]
+    band: Any = Drain(DrainFootprint(low, low + 80, 0, 80))
+    nodes = [Loop(10_000, (Loop(10_000, (Leaf(band, moves=(Move(0, 80 * 10_000), Move(0, 80))),)),))]
     table: Any = Table(DeviceSpec(), {(80, 0, 80): 0})
     assert WaitCount.of(table, [nodes]).waits(nodes) == 75_000_000

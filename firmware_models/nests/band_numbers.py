@@ -43,7 +43,7 @@ def account(
     return read, written, {name: counts[name] for name in sorted(counts) if counts[name]}
 
 
-def add_times(to: Counter[Counts], touched: tuple[Counts, ...], times: int) -> None:
+def add_touched(to: Counter[Counts], touched: tuple[Counts, ...], times: int) -> None:
     """Add what some descriptors touch so many times over."""
     for one, many in Counter(touched).items():
         to[one] += many * times

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from tessbed.firmware_models.band import BANDS
-from tessbed.firmware_models.nests.band_numbers import BandNumbers, account, add_times
+from tessbed.firmware_models.nests.band_numbers import BandNumbers, account, add_touched
 from tessbed.firmware_models.nests.blocks import FEWEST_TIMES, BlockMaker
 from tessbed.firmware_models.nests.drain_order import DrainOrder
 from tessbed.firmware_models.nests.nest import Node
@@ -88,8 +88,8 @@ class RunDraft:
         reads, drains, counts = Counter[Counts](), Counter[Counts](), Counter[str]()
         for number, times in self._taken.items():
             band = self.numbers.bands[self.numbers.of(number)]
-            add_times(reads, tuple(chain.from_iterable(band.groups)), times)
-            add_times(drains, band.chain, times)
+            add_touched(reads, tuple(chain.from_iterable(band.groups)), times)
+            add_touched(drains, band.chain, times)
             for name, amount in self.table.listed[number // 2].counts:
                 counts[name] += times * amount
             counts["ordered_drains"] += times * (number % 2)

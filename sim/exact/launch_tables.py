@@ -100,7 +100,7 @@ class LaunchTables:
         if prices.settings != others.settings:
             return self.everything
         found = np.zeros(len(self.launches), bool)
-        found[self._launch_of_transfer[(prices.costs != others.costs).any(axis=1)]] = True
+        found[self._launch_of_cost[(prices.costs != others.costs).ravel()]] = True
         found[self._launch_of_band[prices.ticks != others.ticks]] = True
         return np.flatnonzero(found)
 
@@ -119,8 +119,8 @@ class LaunchTables:
             raise EngineError("got prices at which a launch could take more than 2**61 ticks, wanted lower ones")
 
     @cached_property
-    def _launch_of_transfer(self) -> Integers:
-        return np.repeat(self.everything, np.diff(self._transfers))
+    def _launch_of_cost(self) -> Integers:
+        return np.repeat(self.everything, len(Cost._fields) * np.diff(self._transfers))
 
     @cached_property
     def _launch_of_band(self) -> Integers:

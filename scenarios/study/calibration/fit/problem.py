@@ -75,6 +75,11 @@ class FitProblem:
         """The point of some values."""
         return np.array([p.coordinate(values[p.path]) for p in self.parameters])
 
+    def whole(self, number: int, at: float) -> float:
+        """The place of the nearest whole value of a parameter, on its scale."""
+        parameter = self.parameters[number]
+        return parameter.coordinate(round(parameter.value(at)))
+
     def timings(self, values: Mapping[str, float], like: Timings | None = None) -> Timings:
         """The device ticks at some values."""
         return self.model.timings(values, self.device, like)

@@ -18,6 +18,7 @@ from tessbed.scenarios.study.calibration.fit.likelihood.verdicts import (
     combinations,
     estimates,
     interval_of,
+    whole_interval,
     whole_range,
 )
 from tessbed.scenarios.study.calibration.fit.local_fit import LocalFit
@@ -34,6 +35,7 @@ def calibration_of(
     given: FitInput, assembly: Assembly, runner: TaskRunner, tried: Choices, judgement: Judgement
 ) -> Calibration:
     """The calibration that follows from the verdicts."""
+    judgement = judgement if assembly.relative else _of_whole_numbers(judgement)
     found, problem = judgement.fit, judgement.fit.problem
     final = _with_guesses(judgement, runner)
     known = [Estimate(path, given.guess(path), round(problem.base[path]), "known", "setup") for path in assembly.known]
@@ -59,25 +61,44 @@ def calibration_of(
     return relative_to_clock(calibration) if assembly.relative else calibration
 
 
+def _of_whole_numbers(judgement: Judgement) -> Judgement:
+    """The same with intervals of whole numbers, which all parameters of a device are."""
+    problem, point = judgement.fit.problem, judgement.fit.best.point
+    verdicts = {}
+    for number, verdict in judgement.verdicts.items():
+        parameter = problem.parameters[number]
+        interval = whole_interval(parameter, parameter.value(float(point[number])), verdict.interval)
+        verdicts[number] = attrs.evolve(verdict, interval=interval)
+    return attrs.evolve(judgement, verdicts=verdicts)
+
+
 def _with_guesses(judgement: Judgement, runner: TaskRunner) -> LocalFit:
-    """The fit of the other parameters with those at their guesses that keep them, as far as no guess is in the way."""
+    """The fit of the rest with what the data do not determine at its guess, or at the bound that excludes the guess.
+
+    Where these places do not go together, the bounded parameters take theirs one by one, as far as the data let them.
+    """
     found, verdicts = judgement.fit, judgement.verdicts
     guesses = found.problem.values(found.problem.guess)
     paths = [parameter.path for parameter in found.problem.parameters]
-    kept = [number for number, verdict in verdicts.items() if verdict.keeps_guess(number, guesses[paths[number]])]
-    final = _held("determined", found, kept, runner)
+    places = {n: place for n, one in verdicts.items() if (place := one.place(n, round(guesses[paths[n]]))) is not None}
+    final = _held("determined", found, places, runner)
     if final.best.squares - found.best.squares <= found.allowance:
         return final
-    kept = [number for number in kept if verdicts[number].word in ("untouched", "combination")]
-    return _held("bounded", found, kept, runner)
+    bounded = [number for number in places if verdicts[number].word in ("at_least", "at_most")]
+    held = {number: place for number, place in places.items() if number not in bounded}
+    final = _held("bounded", found, held, runner)
+    for number in bounded:
+        other = _held(f"bounded {paths[number]}", found, {**held, number: places[number]}, runner)
+        if other.best.squares - found.best.squares <= found.allowance:
+            final, held = other, {**held, number: places[number]}
+    return final
 
 
-def _held(name: str, found: LocalFit, kept: Sequence[int], runner: TaskRunner) -> LocalFit:
-    """The fit of the other parameters with these at their guesses."""
+def _held(name: str, found: LocalFit, places: Mapping[int, int], runner: TaskRunner) -> LocalFit:
+    """The fit of the other parameters with these at their places."""
     problem = found.problem
-    own = problem.values(problem.guess)
-    base = {**problem.base, **{problem.parameters[n].path: own[problem.parameters[n].path] for n in kept}}
-    free = [n for n in range(len(problem.parameters)) if n not in kept]
+    base = {**problem.base, **{problem.parameters[number].path: float(place) for number, place in places.items()}}
+    free = [number for number in range(len(problem.parameters)) if number not in places]
     final = attrs.evolve(problem, base=base, parameters=tuple(problem.parameters[n] for n in free))
     [result] = runner.run([SolveTask(name, final, found.best.point[free])]).values()
     return LocalFit.of(final, solution_of(result), found.roughness)
@@ -89,8 +110,12 @@ def _judged(judgement: Judgement, final: LocalFit) -> tuple[Estimate, ...]:
     ranges = {problem.parameters[n].path: verdict.interval for n, verdict in judgement.verdicts.items()}
     limits = {one.path: whole_range(one, ranges[one.path]) for one in final.problem.parameters}
     whole = polish(final.problem, final.best.point, final.nearby, final.deviation, limits)
+    base = problem.base
+    bounds = {
+        path: round(value) for path, value in final.problem.base.items() if path in ranges and value != base[path]
+    }
     shown = attrs.evolve(judgement.fit.best, point=problem.point(final.problem.values(final.best.point)))
-    return estimates(problem, shown, judgement.verdicts, whole)
+    return estimates(problem, shown, judgement.verdicts, bounds | whole)
 
 
 def _combinations(judgement: Judgement, final: LocalFit, runner: TaskRunner) -> tuple[Combination, ...]:

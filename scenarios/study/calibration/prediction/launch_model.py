@@ -13,6 +13,7 @@ so that a fit sees a continuous function which is exact wherever parameters are 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from math import floor
+from typing import Any
 
 import attrs
 import numpy as np
@@ -27,6 +28,7 @@ from tessbed.sim.exact.prices import Prices
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.transfer.cost import Counts
 
+MOST_KEPT = 4
 SCALE = 64
 """Parts of a tick."""
 Values = Mapping[str, float]
@@ -52,6 +54,7 @@ class DescriptorCounts:
     segments: NDArray[np.int64]
     starts: NDArray[np.int64]
     transfers: NDArray[np.int64]
+    terms: dict[str, dict[tuple[float, ...], Any]] = attrs.field(factory=dict, repr=False)
 
     @classmethod
     def of(cls, bands: Sequence[BandShape]) -> "DescriptorCounts":
@@ -80,25 +83,45 @@ class DescriptorCounts:
 
     def costs(self, values: Values) -> Floats:
         """s, m and c of each different transfer, in ticks."""
-        read_latency, write_latency = values["memory.read_latency_ticks"], values["memory.write_latency_ticks"]
-        latency = np.where(self.writes, write_latency, read_latency)
-        port = np.maximum(1.0, self._port(values["memory.bytes_per_tick"], values["memory.background_percent"]))
-        moved = interpolated(lambda rate: _rounded_up(self.payload_bytes, rate), values["dma.bytes_per_tick"])
-        rounds = interpolated(lambda most: _rounded_up(self.bursts, most) - 1, values["dma.outstanding_bursts"])
-        data = np.maximum(np.maximum(port, moved), rounds * latency)
-        data = data + np.where(self.partial, read_latency, 0.0)
+        names = ("memory.read_latency_ticks", "memory.write_latency_ticks")
+        latency, partial = self._kept(self._latencies, *(values[name] for name in names))
+        port = self._kept(self._port, values["memory.bytes_per_tick"], values["memory.background_percent"])
+        moved = self._kept(self._moved, values["dma.bytes_per_tick"])
+        rounds = self._kept(self._rounds, values["dma.outstanding_bursts"])
         setup = (
             values["dma.setup_ticks"]
             + values["dma.row_ticks"] * self.further_rows
             + values["memory.page_walk_ticks"] * self.pages
         )
+        data = np.maximum(np.maximum(port, moved), rounds * latency) + partial
         return np.add.reduceat(np.stack((setup, port, data), axis=1)[self.segments], self.starts)
+
+    def _kept(self, term: Callable[..., Any], *values: float) -> Any:
+        """A term at these values. A fit moves few of them at a time, so the last of each are kept."""
+        kept = self.terms.setdefault(term.__name__, {})
+        if values not in kept:
+            if len(kept) == MOST_KEPT:
+                del kept[next(iter(kept))]
+            kept[values] = term(*values)
+        return kept[values]
+
+    def _latencies(self, read: float, write: float) -> tuple[Floats, Floats]:
+        """The latency of each descriptor, and what reading a partial granule adds."""
+        return np.where(self.writes, write, read), np.where(self.partial, read, 0.0)
+
+    def _moved(self, rate: float) -> Floats:
+        return interpolated(lambda whole: _rounded_up(self.payload_bytes, whole), rate)
+
+    def _rounds(self, most: float) -> Floats:
+        """The rounds of bursts after the first."""
+        return interpolated(lambda whole: _rounded_up(self.bursts, whole) - 1, most)
 
     def _port(self, rate: float, background: float) -> Floats:
         """Ticks of the memory port: exact where both are whole, else straight between whole bytes a tick."""
         if rate == round(rate) and background == round(background):
-            return _rounded_up(100 * self.port_bytes, rate * (100 - background))
-        return interpolated(lambda left: _rounded_up(self.port_bytes, left), rate * (100 - background) / 100)
+            return np.maximum(1.0, _rounded_up(100 * self.port_bytes, rate * (100 - background)))
+        left = rate * (100 - background) / 100
+        return np.maximum(1.0, interpolated(lambda whole: _rounded_up(self.port_bytes, whole), left))
 
 
 @attrs.frozen(eq=False)

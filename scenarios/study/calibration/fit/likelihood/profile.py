@@ -10,6 +10,10 @@ its own range, is kept: an interval that ends because another range does is no k
 S is rough, and the solution is the best of many fits. So is a point of a profile: where it would be outside by not so
 much, it is tried again from hops around it. Else an interval would end where a single fit got stuck.
 
+The order in which transfers are served may change on the way, and S then jumps up, and down again farther away. So a
+walk also looks at a few places beyond the end that it found. Where one is inside, it walks on from there: an interval
+holds all that the data do not exclude, and says nothing of gaps.
+
 A walk may begin at a point that is known to be inside the threshold, farther away than a walk from the solution came.
 """
 
@@ -33,6 +37,13 @@ AT_END = 1e-6
 SOLVER_STEPS = 12
 TRIES, MARGIN = 4, 1.7
 """So many hops from a point whose rise is outside by this factor at most."""
+HOPELESS = 2.5
+"""New derivatives bring no rise inside that is outside by this factor."""
+BEYOND = (1.3, 1.7, 2.2)
+"""Where a walk looks for more, relative to the way to the end that it found."""
+PROMISING = 0.85
+"""A rise is worth a thorough look whose root is below the straight line by this factor."""
+MOST_LANDS = 2
 ONWARD = 1.15
 """The first step from a point ahead, relative to the way to it."""
 
@@ -91,23 +102,61 @@ class _Walk:
         """Walk until the end is bracketed closely, or the end of the range is inside; from `ahead`, if it is given."""
         self.point = self.best.point if ahead is None else ahead
         step = min(first, farthest) if ahead is None else min(self._begin(ahead), farthest)
+        end = self._end(step, farthest)
+        for _ in range(MOST_LANDS):
+            step = None if end is None else self._beyond(end, farthest)
+            if step is None:
+                break
+            end = self._end(step, farthest)
+        return self._side(end)
+
+    def _end(self, step: float, farthest: float) -> float | None:
+        """How far the end is, from the first step to it; None where the end of the range is inside."""
         for _ in range(MOST_POINTS):
             rise = self._rise(step)
             if rise <= self.target:
                 if step >= farthest * (1 - 1e-9):
-                    return self._side(None)
+                    return None
                 self.inside = (step, rise)
             else:
                 self.outside = (step, rise)
             if abs(rise - self.target) <= NEAR * self.target:
                 break
             step = min(self._next(step, rise), farthest)
-        return self._side(self._crossing(farthest))
+        return self._crossing(farthest)
+
+    def _beyond(self, end: float, farthest: float) -> float | None:
+        """The next step from a place beyond the end that is inside; None where none is."""
+        stopped = set(self.stopped)
+        for step in self._places_beyond(end):
+            rise = self._look(step, PROMISING * step / end * self.target)
+            if rise <= self.target:
+                self.inside, self.outside = (step, rise), None
+                return min(step * ONWARD, farthest)
+            self.stopped = set(stopped)
+        return None
+
+    def _places_beyond(self, end: float) -> list[float]:
+        """Where to look, by how far it is from the solution: at whole values, which devices have."""
+        own = float(self.best.point[self.number])
+        low, high = float(self.problem.lowest[self.number]), float(self.problem.highest[self.number])
+        far = (min(high, max(low, own + self.direction * end * factor)) for factor in BEYOND)
+        steps = {self.direction * (self.problem.whole(self.number, at) - own) for at in far}
+        return sorted(step for step in steps if step > end * (1 + NEAR))
+
+    def _look(self, step: float, promising: float) -> float:
+        """The root of the rise there, with new derivatives if it is a promising one without."""
+        found = self._refit(self.best.point, step)
+        found.run_led()
+        if self.target < self._root(found.squares) < promising:
+            found.run_anew()
+        self.timed += found.timed
+        return self._keep(Solution(found.point, found.squares, found.timed))
 
     def _begin(self, ahead: Floats) -> float:
         """Take a point ahead as inside; the first step from it."""
         values = self.problem.values(ahead)
-        rise = sqrt(max(0.0, self.problem.squares(values) - self.best.squares))
+        rise = self._root(self.problem.squares(values))
         way = self.direction * float(ahead[self.number] - self.best.point[self.number])
         self.inside = (way, min(rise, self.target))
         return way * ONWARD
@@ -120,8 +169,8 @@ class _Walk:
             other = self._refit(self.point, step)
             if other.run_led() < found.squares:
                 found = other
-        if self._is_out(found.squares):  # the derivatives of the solution may be the reason
-            found.run_anew()
+        if self._is_out(found.squares) and not self._is_out(found.squares, HOPELESS):
+            found.run_anew()  # the derivatives of the solution may be the reason
         solution = Solution(found.point, found.squares, found.timed)
         if self._is_out(found.squares) and self.confounded:  # others may still make up for it, farther away
             solved = solve(self.problem, found.point, [self.number], most_steps=SOLVER_STEPS)
@@ -146,10 +195,13 @@ class _Walk:
         return found
 
     def _is_out(self, squares: float, margin: float = 1 - NEAR) -> bool:
-        return sqrt(max(0.0, squares - self.best.squares)) > self.target * margin
+        return self._root(squares) > self.target * margin
+
+    def _root(self, squares: float) -> float:
+        return sqrt(max(0.0, squares - self.best.squares))
 
     def _keep(self, found: Solution) -> float:
-        rise = sqrt(max(0.0, found.squares - self.best.squares))
+        rise = self._root(found.squares)
         self.stopped |= set(self._ends(found.point))
         if found.squares < (self.better or self.best).squares:
             self.better = found

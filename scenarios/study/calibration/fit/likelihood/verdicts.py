@@ -1,7 +1,7 @@
 """Verdicts: from profiles and confounded groups to what may be said of each parameter, and what stays at its guess."""
 
 from collections.abc import Mapping, Sequence
-from math import ceil, floor
+from math import ceil, floor, sqrt
 
 import attrs
 
@@ -14,6 +14,7 @@ from tessbed.scenarios.study.calibration.parameter_space import FreeParameter
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats
 
 Interval = tuple[float | None, float | None]
+HAIR = 1e-9
 
 
 @attrs.frozen(eq=False)
@@ -24,13 +25,16 @@ class ParameterVerdict:
     interval: Interval
     group: Confounding | None = None
 
-    def keeps_guess(self, number: int, guess: float) -> bool:
-        """Whether the parameter stays at its guess: the data do not determine it, and do not exclude the guess."""
-        if self.word == "determined":
-            return False
-        if self.word == "combination":
-            return self.group is not None and self.group.members[0] != number
-        return is_within(guess, self.interval)
+    def place(self, number: int, guess: int) -> int | None:
+        """Where the parameter stays while the rest is fitted: at its guess, or at the bound that excludes the guess.
+
+        None for what is fitted: the data determine it, or it carries a combination.
+        """
+        if self.word == "determined" or (self.group is not None and self.group.members[0] == number):
+            return None
+        low, high = self.interval
+        place = guess if low is None else max(guess, ceil(low))
+        return place if high is None else min(place, floor(high))
 
 
 def verdict_of(
@@ -65,10 +69,26 @@ def whole_range(parameter: FreeParameter, interval: Interval) -> tuple[int, int]
     return least, parameter.high if high is None else min(parameter.high, ceil(high))
 
 
-def is_within(value: float, interval: Interval) -> bool:
-    """Whether a value is inside an interval, whose ends may be open."""
+def whole_interval(parameter: FreeParameter, best: float, interval: Interval) -> Interval:
+    """The interval of a parameter that is a whole number, from that of any numbers, which it holds.
+
+    No device has the best value itself: its place takes the whole number with the least S, which is inside whatever its
+    own S is, and so is any other whole number that exceeds *its* S by less than the threshold. S rises with the square
+    of the way from `best` to either end.
+    """
     low, high = interval
-    return (low is None or low <= value) and (high is None or value <= high)
+    wider = sqrt(1 + min(_rise(floor(best), best, interval), _rise(ceil(best), best, interval)) ** 2)
+    if low is not None:
+        low = max(float(parameter.low), min(low, ceil(best - (best - low) * wider - HAIR)))
+    if high is not None:
+        high = min(float(parameter.high), max(high, floor(best + (high - best) * wider + HAIR)))
+    return low, high
+
+
+def _rise(place: float, best: float, interval: Interval) -> float:
+    """The root of the rise of S there, relative to that of the threshold; 0 towards an open side."""
+    end = interval[place > best]
+    return 0.0 if end is None or place == best else (place - best) / (end - best)
 
 
 def estimates(
@@ -93,8 +113,6 @@ def _estimate(
     kept = parameter.path not in whole
     value = guess if kept else whole[parameter.path]
     provenance = {"determined": "calibrated", "combination": "combination"}.get(verdict.word, "bound")
-    if verdict.word in ("at_least", "at_most") and not kept:
-        value = _bound(parameter, verdict)
     return Estimate(
         path=parameter.path,
         guess=guess,
@@ -106,13 +124,6 @@ def _estimate(
         combination=verdict.group.text(problem) if verdict.group else "",
         fitted=None if kept else parameter.value(float(best.point[number])),
     )
-
-
-def _bound(parameter: FreeParameter, verdict: ParameterVerdict) -> int:
-    """The whole value inside the interval that is nearest to its one end."""
-    low, high = verdict.interval
-    value = ceil(low) if low is not None else floor(high or 0)
-    return min(parameter.high, max(parameter.low, value))
 
 
 def _combination(

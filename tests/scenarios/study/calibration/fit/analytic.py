@@ -8,6 +8,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from tessbed.scenarios.study.calibration.parameter_space import FreeParameter
+
 Floats = NDArray[np.float64]
 NO_TIMINGS = SimpleNamespace(timed=1)
 
@@ -20,6 +22,13 @@ class AnalyticProblem:
     derivatives: Callable[[Floats], Floats]
     lowest: Floats
     highest: Floats
+    parameters: tuple[FreeParameter, ...] = ()
+
+    @property
+    def model(self) -> Any:
+        """Rows that were measured once each, so that their scatter is that of the residuals."""
+        rows = len(self.formula(self.guess))
+        return SimpleNamespace(rows=SimpleNamespace(scatter=np.zeros(rows), observations=rows, logs=np.zeros(rows)))
 
     @property
     def guess(self) -> Floats:
@@ -29,6 +38,10 @@ class AnalyticProblem:
     def values(self, point: Floats) -> Floats:
         """The point itself."""
         return point
+
+    def whole(self, number: int, at: float) -> float:
+        """Every place is one of a whole value."""
+        return at
 
     def timings(self, values: Floats, like: Any = None) -> Any:
         """Nothing is timed; each is counted as one."""
@@ -67,3 +80,22 @@ def precise_sum(weight: float = 300.0) -> Any:
 
     ends = np.array([3.0, 3.0])
     return AnalyticProblem(formula, derivatives, -ends, ends)
+
+
+def two_valleys(
+    parameter: FreeParameter, wall: float, floors: tuple[float, float], bottoms: tuple[float, float]
+) -> Any:
+    """Of one parameter 40 residuals: the way to the bottom of a valley, and its floor 39 times; a wall between both."""
+
+    def valley(x: Floats) -> int:
+        return int(x[0] > parameter.coordinate(wall))
+
+    def formula(x: Floats) -> Floats:
+        way = 30 * (x[0] - parameter.coordinate(bottoms[valley(x)]))
+        return np.array([way, *[floors[valley(x)]] * 39])
+
+    def derivatives(x: Floats) -> Floats:
+        return np.array([[30.0], *[[0.0]] * 39])
+
+    ends = (np.array([parameter.coordinate(end)]) for end in (parameter.low, parameter.high))
+    return AnalyticProblem(formula, derivatives, *ends, (parameter,))

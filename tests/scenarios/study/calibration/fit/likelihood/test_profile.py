@@ -7,7 +7,7 @@ import pytest
 
 from tessbed.scenarios.study.calibration.fit.likelihood.profile import Advance, ParameterProfile, Side, profile
 from tessbed.scenarios.study.calibration.fit.search.solver import Solution
-from tests.scenarios.study.calibration.fit.analytic import linear
+from tests.scenarios.study.calibration.fit.analytic import AnalyticProblem, linear
 
 MATRIX = [[1.0, 1.0], [0.0, 2.0]]  # y has a variance of 1/4 + 0, x one of 1 + 1/4
 
@@ -43,3 +43,27 @@ def test_a_lent_point_is_walked_on_from() -> None:
     found = solved(problem, 0, advance=Advance(known, (None, np.array([1.0, -0.2]))))
     assert found.sides[0] == known[0]
     assert found.sides[1].end == pytest.approx(sqrt(2.7 * 1.25), rel=0.05)
+
+
+def walled(low: float, high: float) -> AnalyticProblem:
+    """S is x^2 / 4, and 100 more between both places: there the order of transfers is another one."""
+    height = 10.0
+
+    def formula(x: np.ndarray) -> np.ndarray:
+        return np.array([x[0] / 2, x[1], height if low < x[0] < high else 0.0])
+
+    ends = np.array([10.0, 10.0])
+    return AnalyticProblem(formula, lambda x: np.array([[0.5, 0.0], [0.0, 1.0], [0.0, 0.0]]), -ends, ends)
+
+
+def test_a_walk_goes_on_behind_a_wall() -> None:
+    """S is below 2.7 as far as 3.29, but for the places from 1.5 to 2.4: the interval holds what is on both sides."""
+    found = solved(walled(1.5, 2.4), 0)
+    assert found.sides[0].end == pytest.approx(-2 * sqrt(2.7), rel=0.05)
+    assert found.sides[1].end == pytest.approx(2 * sqrt(2.7), rel=0.05)
+
+
+def test_behind_a_wall_may_be_nothing() -> None:
+    """Where S is above the threshold again behind it, the interval ends at the wall."""
+    found = solved(walled(2.0, 4.5), 0)
+    assert 1.7 < (found.sides[1].end or 0.0) < 2.1

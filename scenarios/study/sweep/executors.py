@@ -112,10 +112,11 @@ def _dask(address: str) -> ExecutorChoice:
     _probe(address)
     client: Any = Client(f"tcp://{address}", timeout=PATIENCE_S, set_as_default=False)
     cores = sum(client.ncores().values())
+    # A result whose worker is lost before it is handed over is an error to Dask's executor, which can not unpack it.
+    # No work of ours raises a ValueError: what it meets is in its rows.
+    deaths = (KilledWorker, ValueError)
     note = "" if cores else f"the Dask scheduler at {address} has no workers yet: waiting for some"
-    return ExecutorChoice(
-        lambda: client.get_executor(pure=False), max(2, 2 * cores), (KilledWorker,), client.close, note
-    )
+    return ExecutorChoice(lambda: client.get_executor(pure=False), max(2, 2 * cores), deaths, client.close, note)
 
 
 def _probe(address: str) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 
 import pytest
@@ -159,6 +159,30 @@ def test_a_dead_worker_costs_its_point_one_retry(tmp_path, monkeypatch) -> None:
     bad = [n for n, row in enumerate(rows) if row["error"]]
     assert [(rows[n]["device.workers"], rows[n]["device.slots"]) for n in bad] == [(2, 2)]
     assert [row for n, row in enumerate(rows) if n not in bad] == [row for n, row in enumerate(right) if n not in bad]
+
+
+class LosingExecutor(LocalExecutor):
+    """Loses the results of its third call, as Dask's does when the worker is lost before they are handed over."""
+
+    calls = 0
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.calls += 1
+        future = super().submit(fn, *args, **kwargs)
+        if self.calls == 3:
+            future = Future()
+            future.set_exception(ValueError("not enough values to unpack (expected 3, got 2)"))
+        return future
+
+
+def test_a_lost_result_is_computed_again() -> None:
+    """Where the executor says by which exception it loses results, their points are tried once more."""
+    batch = point.Batch(None, "exact", tuple((str(n), None) for n in range(40)))
+    runner = BatchRunner(
+        LosingExecutor, 4, (ValueError,), lambda some: [(key, {"error": key}) for key, _ in some.points]
+    )
+    found = {key: row for results in runner.run([batch]) for key, row in results}
+    assert found == {str(n): {"error": str(n)} for n in range(40)}
 
 
 @pytest.mark.parametrize("where", ["here", "processes"])

@@ -1,6 +1,7 @@
 """The scalar types, and which of them a tile re-layout may carry."""
 
 from enum import Enum
+from functools import cached_property
 
 
 class DType(Enum):
@@ -19,7 +20,7 @@ class DType(Enum):
     INT32 = "int32"
     FP64 = "fp64"
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Bytes of one scalar; also the alignment of a linear port."""
         return _WIDTHS[self]

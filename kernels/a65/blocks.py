@@ -55,19 +55,21 @@ def gaps_of(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[Gap]:
             yield Gap(loops, tiles.tiled_offset + payload, tiles.span_bytes - payload)
 
 
-def _tile_loops(plan: Plan, tiles: TileClass) -> Iterator[Loop]:
+def _tile_loops(plan: Plan, tiles: TileClass) -> list[Loop]:
     """Outer slices, then tiles. Channel tiles come innermost: together they touch the same pixels."""
-    for axis in plan.outer:
-        yield axis.extent, axis.tiled_stride_bytes, axis.linear_stride_bytes
-    for level in (1, 2, 3, 0):
-        yield tiles.counts[level], tiles.tiled_steps[level], tiles.linear_steps[level]
+    outer = [(axis.extent, axis.tiled_stride_bytes, axis.linear_stride_bytes) for axis in plan.outer]
+    channels, *others = zip(tiles.counts, tiles.tiled_steps, tiles.linear_steps, strict=True)
+    return [*outer, *others, channels]
 
 
-def _pixel_loops(plan: Plan, tiles: TileClass, pixel_bytes: int) -> Iterator[Loop]:
+def _pixel_loops(plan: Plan, tiles: TileClass, pixel_bytes: int) -> tuple[Loop, ...]:
     _, depth, height, width = tiles.extents
-    yield depth, height * width * pixel_bytes, plan.d.stride_bytes
-    yield height, width * pixel_bytes, plan.h.stride_bytes
-    yield width, pixel_bytes, plan.w.stride_bytes
+    row_bytes = width * pixel_bytes
+    return (
+        (depth, height * row_bytes, plan.d.stride_bytes),
+        (height, row_bytes, plan.h.stride_bytes),
+        (width, pixel_bytes, plan.w.stride_bytes),
+    )
 
 
 def _pixel_major(plan: Plan, tiles: TileClass) -> Iterator[Block]:

@@ -32,7 +32,7 @@ from tessbed.kernels.a65.numpy_values import SCALARS, Narrow, Widen
 from tessbed.kernels.a65.numpy_whole import WholePack, WholeUnpack
 from tessbed.kernels.plan import Plan
 
-WIDE_CHANNELS = 32
+WIDE_CHANNELS = 64
 """From so many on, a pixel's padding is filled apart."""
 SMALL_SCALARS = 1024
 """Words of a plan up to which they move byte by byte."""

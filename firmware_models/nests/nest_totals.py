@@ -112,8 +112,11 @@ def _pairs(of: BandParts, movers: tuple[Mover, Mover], counts: tuple[int, ...], 
     for waits in (0, 1):
         met[drained[possible[waits]] % pairs.step, ends[waits][possible[waits]]] = True
     together = np.zeros((len(of.reads.touched), met.shape[1]), bool)
-    for key in np.unique(reads * pairs.step + rests).tolist():
-        together[key // pairs.step] |= met[key % pairs.step]
+    comes = np.zeros((len(together), pairs.step), bool)
+    comes[reads, rests] = True
+    which, rest = np.divmod(np.flatnonzero(comes), pairs.step)
+    present, starts = np.unique(which, return_index=True)
+    together[present] = np.logical_or.reduceat(met[rest], starts, axis=0)
     return _triples(together)
 
 

@@ -190,8 +190,7 @@ class Sides:
         for of, mover, addresses in columns.groups:
             numbers = of.numbers((addresses[:, None] + ahead[mover]) % PAGE_BYTES)
             weights = many[first : first + len(addresses), None] * times[mover]
-            sums = np.zeros(len(of.counts), np.int64)
-            np.add.at(sums, numbers, weights)
+            sums = _sums(numbers.reshape(-1), weights.reshape(-1), len(of.counts))
             yield from ((of.counts[number], int(sums[number])) for number in np.flatnonzero(sums).tolist())
             first += len(addresses)
 
@@ -281,6 +280,15 @@ class BandParts:
             groups = tuple([gathered[first:end] for first, end in self.groups])
             known = self._grouped[reads] = self.table.number(groups)
         return known
+
+
+def _sums(numbers: Array, weights: Array, size: int) -> Array:
+    """The weights of each number; in floating point, which is quicker, where no sum leaves the exact integers."""
+    if int(weights.sum()) < 1 << 53:
+        return np.bincount(numbers, weights, size).astype(np.int64)
+    sums = np.zeros(size, np.int64)
+    np.add.at(sums, numbers, weights)
+    return sums
 
 
 def _places(ahead: int, moves: list[int], turns: tuple[int, ...]) -> Array:

@@ -17,7 +17,7 @@ some pairs are listed that never come, and none is missing.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import gcd
 from typing import Any
 
@@ -76,7 +76,7 @@ def _cycles(size: int, move: int) -> Array:
     return (np.arange(begins)[:, None] + np.arange(size // begins) * move) % size
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Pairs:
     """The pairs of places (of reads, of drains) of a nest: the subgroup of (first, across) and (0, step), shifted."""
 
@@ -85,7 +85,7 @@ class Pairs:
     step: int
     shifts: Array
 
-    @property
+    @cached_property
     def reads_and_rests(self) -> tuple[Array, Array]:
         """The places of reads and, with each, what those of its drains are modulo `step`."""
         index = np.arange(PAGE_BYTES // self.first)

@@ -27,6 +27,10 @@ typedef struct Nest { /* pixel loops of one channel part; `before` leads from th
     RowMover *mover;
     u8 streams[MAX_STREAMS][MAX_STREAMS][16];
     Stage stage; /* of a conversion of values: the row points here, so a nest stays where it was made */
+#if defined(TESSBED_SSSE3)
+    Relay relay[3]; /* of the row, and of the stage's lanes */
+    int narrow_dense;
+#endif
 } Nest;
 
 static void add_loop(Loop *loop, int *loops, i64 count, i64 tiled, i64 linear) {
@@ -120,8 +124,82 @@ static Ways ways_of(i64 conversion, i64 packs) {
     }
 }
 
+/* Rows that are relayed (_relay.h). The modelled A65 has none. */
+#if defined(TESSBED_SSSE3)
+#define NARROW_BYTES 64 /* of a plane: rows of fewer are not worth whole blocks of their own */
+#define NARROW_SCALARS 32 /* rows of fewer are not worth a call of their own */
+static int narrow(const Program *program, i64 pixels, i64 stored) {
+    const i64 width = program->tiled_width;
+    return pixels * width < NARROW_BYTES && 16 * stored * width <= RELAY_BYTES;
+}
+/* Short rows of tiles that stand side by side, of pixels that follow each other without a gap across all of them. */
+static int narrow_dense(const Program *program, const Tiles *t) {
+    const i64 n = t->extents[0];
+    return !program->cblocked && program->parts[0] == 1 && t->counts[0] == 1 && t->counts[3] > 1 &&
+           (n == 1 || program->strides[0] == program->width) && program->strides[3] == n * program->width &&
+           (t->stored == n || !program->packs || fused_of(program->conversion).values >= 0) &&
+           t->extents[3] * n < NARROW_SCALARS && narrow(program, t->extents[3], t->stored);
+}
+static int gathers_of(const Row *row) {
+    const i64 n = row->channels;
+    if (row->linear_step == row->width || (n > 1 && row->channel_stride == row->width)) return NOTHING;
+    if (n == 1 || row->linear_step == n * row->channel_stride) return EVERYTHING;
+    return row->pixels >= 8 && row->linear_step < row->channel_stride ? ALONG_PIXELS : ALONG_CHANNELS;
+}
+static int has_places(const Row *row, i64 width) {
+    const int together = row->channels == 1 || row->channel_stride == row->width;
+    if (row->segment < MOST && (together || row->segment * width % 16 || row->linear_step != row->width)) return 1;
+    return !together && row->linear_step == row->width && row->stored < 16 && row->pixels >= 8 &&
+           row->tiled_step != row->stored * width;
+}
+/* How many pixels are relayed at a time: whole blocks, where the row has so many. */
+static i64 relayed_pixels(const Row *row, i64 width) {
+    const i64 most = least(RELAY_BYTES / (row->stored * width), RELAY_BYTES / (row->channels * row->width));
+    return least(row->pixels, most > 16 ? most & ~(i64)15 : most);
+}
+static int wants_relay(const Row *row, const Program *program) {
+    const i64 width = program->tiled_width;
+    return row->groups == 1 && (gathers_of(row) || has_places(row, width)) && relayed_pixels(row, width);
+}
+static RowMover *choose_mover(Row *, u8 (*)[MAX_STREAMS][16], const Program *);
+
+static RowMover *relay_row(Row *row, u8 (*streams)[MAX_STREAMS][16], const Program *program) {
+    const i64 width = program->tiled_width, n = row->channels;
+    Relay *r = row->relay;
+    Row *dense = &r->row;
+    *r = (Relay){.row = *row, .gathers = gathers_of(row), .places = has_places(row, width),
+                 .pixels = relayed_pixels(row, width), .pixel_bytes = row->stored * width, .buffers = r->buffers};
+    r->halves = width == 2 && row->plane != row->stored;
+    dense->relay = NULL;
+    if (r->places) {
+        dense->plane = row->stored;
+        dense->tiled_step = r->pixel_bytes;
+        dense->segment = MOST;
+        dense->segment_jump = 0;
+        dense->tiled_end = r->buffers->tiled + sizeof r->buffers->tiled;
+    }
+    if (r->gathers) {
+        int planes = r->gathers == ALONG_PIXELS;
+        dense->channel_stride = planes ? r->pixels * row->width : row->width;
+        dense->linear_step = planes ? row->width : n * row->width;
+        dense->linear_end = r->buffers->linear + sizeof r->buffers->linear;
+    }
+    if (program->packs ? r->places : r->gathers) dense->streams_out = 0;
+    r->mover = choose_mover(dense, streams, program);
+    if (r->mover == movers->pack_same || r->mover == movers->unpack_same) r->mover = NULL;
+    if (!r->mover && !r->places) return program->packs ? movers->pack_gathered : movers->unpack_scattered;
+    return program->packs ? movers->pack_relayed : movers->unpack_relayed;
+}
+#else
+#define narrow(program, pixels, stored) ((void)(stored), 0)
+#define narrow_dense(program, tiles) 0
+#endif
+
 static RowMover *choose_mover(Row *row, u8 (*streams)[MAX_STREAMS][16], const Program *program) {
     const Ways ways = ways_of(program->conversion, program->packs);
+#if defined(TESSBED_SSSE3)
+    if (row->relay && wants_relay(row, program)) return relay_row(row, streams, program);
+#endif
     const int packs = program->packs != 0;
     if (row->groups > 1) return ways.groups;
     i64 n = row->channels, compact = row->tiled_step == n * program->tiled_width;
@@ -159,10 +237,11 @@ static int order_loops(Nest *nest, i64 width) {
     return nest->loops && nest->loop[nest->loops - 1].linear == width;
 }
 
-/* Rows that continue each other on the linear side become one that is cut, where segments are whole blocks. */
-static void cut_rows(const Program *program, Nest *nest) {
+/* Rows that continue each other on the linear side become one that is cut, where segments are whole blocks or narrow. */
+static void cut_rows(const Program *program, Nest *nest, i64 stored) {
     Loop *outer = nest->loop + nest->loops - 2, *last = outer + 1;
-    if (nest->loops < 2 || outer->linear != last->count * last->linear || last->count * program->tiled_width % 16) return;
+    if (nest->loops < 2 || outer->linear != last->count * last->linear) return;
+    if (last->count * program->tiled_width % 16 && !narrow(program, last->count, stored)) return;
     nest->row.segment = last->count;
     nest->row.segment_jump = outer->tiled - last->count * last->tiled;
     *outer = (Loop){outer->count * last->count, last->tiled, last->linear};
@@ -199,14 +278,21 @@ typedef struct Ends { /* of the tiled and of the linear side; and where values a
     Buffers *buffers;
 } Ends;
 
+/* A run of so few pixels is not worth a call of a converter: they are gathered, all channels of each. */
+#if defined(TESSBED_SSSE3)
+#define FEW_PIXELS(pixels) ((pixels) < 4)
+#else
+#define FEW_PIXELS(pixels) 0
+#endif
+
 /* The linear side's shape, and how many channels and pixels of it a piece takes (_stage.h). */
-static void shape_stage(Stage *s, i64 channels, i64 segment) {
+static void shape_stage(Stage *s, i64 channels, i64 segment, i64 pixels) {
     int contiguous = channels == 1 || s->channel_step == WIDE;
     i64 most = STAGE_SCALARS;
     s->run = contiguous ? channels : 1;
     if (contiguous && s->pixel_step == WIDE * channels) s->shape = DENSE;
     else if (contiguous && channels >= LONG_CHANNELS) s->shape = LONG;
-    else if (s->pixel_step == WIDE) s->shape = PLANES, most = STAGE_SCALARS / 16;
+    else if (s->pixel_step == WIDE && !FEW_PIXELS(pixels)) s->shape = PLANES, most = STAGE_SCALARS / 16;
     else s->shape = SCATTERED;
     if (channels > most) {
         if (s->shape == DENSE) s->shape = LONG;
@@ -217,7 +303,13 @@ static void shape_stage(Stage *s, i64 channels, i64 segment) {
     s->lane[1].channels = channels;
     s->pixels = STAGE_SCALARS / (s->full ? most : channels);
     if (s->pixels > 16) s->pixels &= ~(i64)15;
+#if defined(TESSBED_SSSE3)
+    s->pixels = least(s->pixels, pixels);
+    if (s->pixels >= segment) s->pixels = s->pixels / segment * segment;
+#else
+    (void)pixels;
     if (s->pixels >= segment) s->pixels = s->full ? segment : s->pixels / segment * segment;
+#endif
 }
 
 /* The row of one lane between stage and tiles: that of the nest, with the stage in the place of the linear side. */
@@ -240,6 +332,10 @@ static void finish_lane(const Program *program, Nest *nest, Lane *lane, int last
         row->channels = lane->channels;
     }
     set_padding(row, (u8)program->fill);
+#if defined(TESSBED_SSSE3)
+    row->relay = nest->relay + 1 + last;
+    row->pixels = least(row->pixels, s->pixels);
+#endif
     lane->mover = choose_mover(row, nest->streams, &bytes);
 }
 
@@ -252,7 +348,7 @@ static void finish_stage(const Program *program, Nest *nest, Buffers *buffers) {
     memcpy(&s->quantization.scale, &bits, sizeof bits);
     s->quantization.zero_point = (int8_t)program->zero_point;
     s->quantization.rounding = (int32_t)program->rounding;
-    shape_stage(s, row->channels * row->groups, row->segment);
+    shape_stage(s, row->channels * row->groups, row->segment, nest->loop[nest->loops - 1].count);
     finish_lane(program, nest, s->lane, 0);
     finish_lane(program, nest, s->lane + 1, 1);
     RowMover *same = program->packs ? movers->pack_same : movers->unpack_same;
@@ -261,13 +357,25 @@ static void finish_stage(const Program *program, Nest *nest, Buffers *buffers) {
     nest->mover = program->packs ? movers->pack_staged : movers->unpack_staged;
 }
 
+#if defined(TESSBED_SSSE3)
+/* Rows whose pixels are apart, but less so than their channels: gathered, they may be cut, too. */
+static int sparse_rows(const Program *program, const Nest *nest, i64 stored) {
+    return nest->loops && nest->loop[nest->loops - 1].linear < program->strides[0] &&
+           16 * stored * program->width <= RELAY_BYTES;
+}
+#endif
+
 static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 stored, i64 plane, Steps steps,
                         const Ends *ends) {
     Row *row = &nest->row;
     row->segment = MOST;
     row->segment_jump = 0;
     if (row->groups > 1 && program->packs) order_loops(nest, program->width); /* reads are the longer streams */
-    if (channels > 1 && scattered(program) && order_loops(nest, program->width)) cut_rows(program, nest);
+    if (channels > 1 && scattered(program) && order_loops(nest, program->width)) cut_rows(program, nest, stored);
+#if defined(TESSBED_SSSE3)
+    else if (channels > 1 && scattered(program) && sparse_rows(program, nest, stored)) cut_rows(program, nest, stored);
+    if (nest->narrow_dense && order_loops(nest, channels * program->width)) cut_rows(program, nest, stored);
+#endif
     if (!nest->loops) nest->loop[nest->loops++] = (Loop){1, stored * program->tiled_width, channels * program->width};
     const Loop *last = nest->loop + nest->loops - 1;
     row->channels = channels;
@@ -283,6 +391,11 @@ static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 st
     set_padding(row, (u8)program->fill);
     row->streams = NULL;
     row->stage = NULL;
+#if defined(TESSBED_SSSE3)
+    for (int i = 0; i < 3; i++) nest->relay[i].buffers = &ends->buffers->relay;
+    row->relay = nest->relay;
+    row->pixels = last->count;
+#endif
     if (fused_of(program->conversion).values < 0) nest->mover = choose_mover(row, nest->streams, program);
     else finish_stage(program, nest, ends->buffers);
 }
@@ -327,6 +440,9 @@ static int make_nests(const Program *program, const Tiles *t, const Loop *around
         add_loop(one->loop, &one->loops, width, pixel, program->strides[3]);
         if (!of_tiles && !inner) add_loop(one->loop, &one->loops, group.count, group.tiled, group.linear);
         one->row.groups = inner ? group.count : 1;
+#if defined(TESSBED_SSSE3)
+        one->narrow_dense = narrow_dense(program, t);
+#endif
         one->row.group_tiled = group.tiled;
         one->row.group_linear = group.linear;
         finish_nest(program, one, channels, block, block, steps, ends);
@@ -485,7 +601,7 @@ static void run_class(const Program *program, const Tiles *tiles, i64 apart, u8 
     for (int i = 1; i < 4; i++)
         add_around(&all, tiles->counts[i], tiles->tiled_steps[i], of[1]->tiled_steps[i], tiles->linear_steps[i]);
     for (int i = 0; i < all.parts; i++) gaps |= set_gaps(program, of[i], all.part + i);
-    all.taken = scattered(program) || (all.parts == 1 && !gaps);
+    all.taken = scattered(program) || (all.parts == 1 && !gaps) || narrow_dense(program, tiles);
     FIND_SMALL(all, of)
     for (int i = 0; i < all.parts; i++) {
         Loop around[MAX_LOOPS];

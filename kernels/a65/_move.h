@@ -28,6 +28,10 @@ typedef struct Row { /* tables are bytes: the layout must not depend on the vect
     u8 keep[16], fill[16];       /* mask and bytes of the padded last group of 16 channels */
     u8 fill_byte;
     const struct Stage *stage;   /* of rows whose values are converted (_stage.h), else NULL */
+#if defined(TESSBED_SSSE3)
+    struct Relay *relay;         /* of rows that are relayed (_relay.h); NULL in a row of one, which is not again */
+    i64 pixels;                  /* of the row, or of a piece of it at most */
+#endif
 } Row;
 
 typedef void RowMover(const Row *row, u8 *tiled, u8 *linear, i64 pixels);
@@ -156,8 +160,44 @@ static ALWAYS_INLINE void widen_run(u8 *out, const u8 *low, const u8 *high, i64 
 /* How many leading pixels may store `bytes` at their start without leaving a row of `step` bytes a pixel. */
 static inline i64 roomy(i64 pixels, i64 step, i64 bytes) {
     i64 room = pixels * step - bytes;
+#if defined(TESSBED_SSSE3) /* a short division: the long one is dear beside a short row */
+    return room < 0 ? 0 : bytes <= step ? pixels : pixels + 1 - (uint32_t)(bytes + step - 1) / (uint32_t)step;
+#else
     return room < 0 ? 0 : least(pixels, room / step + 1);
+#endif
 }
+
+#if defined(TESSBED_SSSE3)
+/* `n` scalars that are `step` bytes apart, to a dense run of them. Bytes are put together in words: stores are dear. */
+static ALWAYS_INLINE void gather_run(u8 *to, const u8 *from, i64 step, i64 n, i64 width) {
+    i64 i = 0;
+    if (width == 1 && step == 2)
+        for (; i + 17 <= n; i += 16) store(to + i, even(load(from + 2 * i), load(from + 2 * i + 16)));
+    if (width == 1)
+        for (; i + 8 <= n; i += 8) {
+            const u8 *at = from + i * step;
+            u64 low = at[0] | (u64)at[step] << 8 | (u64)at[2 * step] << 16 | (u64)at[3 * step] << 24;
+            at += 4 * step;
+            u64 high = at[0] | (u64)at[step] << 8 | (u64)at[2 * step] << 16 | (u64)at[3 * step] << 24;
+            low |= high << 32;
+            memcpy(to + i, &low, 8);
+        }
+    for (; i < n; i++) memcpy(to + i * width, from + i * step, (size_t)width);
+}
+static ALWAYS_INLINE void scatter_run(u8 *to, const u8 *from, i64 step, i64 n, i64 width) {
+    i64 i = 0;
+    if (width == 1)
+        for (; i + 8 <= n; i += 8) {
+            u8 *at = to + i * step;
+            u64 all;
+            memcpy(&all, from + i, 8);
+            at[0] = (u8)all, at[step] = (u8)(all >> 8), at[2 * step] = (u8)(all >> 16), at[3 * step] = (u8)(all >> 24);
+            at += 4 * step;
+            at[0] = (u8)(all >> 32), at[step] = (u8)(all >> 40), at[2 * step] = (u8)(all >> 48), at[3 * step] = (u8)(all >> 56);
+        }
+    for (; i < n; i++) memcpy(to + i * step, from + i * width, (size_t)width);
+}
+#endif
 
 /* Rows that are the same bytes on both sides. */
 static void pack_same(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
@@ -215,6 +255,9 @@ static void widen_cross(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
 /* How many leading pixels may load `bytes` at their start without leaving the declared span. */
 static inline i64 readable(const u8 *first, i64 pixels, i64 step, i64 bytes, const u8 *end) {
     i64 room = end - first - bytes;
+#if defined(TESSBED_SSSE3) /* mostly all can */
+    if (room >= (pixels - 1) * step) return pixels;
+#endif
     return room < 0 ? 0 : step ? least(pixels, room / step + 1) : pixels;
 }
 
@@ -382,6 +425,9 @@ static void pack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
 }
 static void unpack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     i64 n = row->channels, p = 0;
+#if defined(TESSBED_SSSE3)
+    if (n == 1 && row->linear_step == 1) { gather_run(linear, tiled, row->tiled_step, pixels, 1); return; }
+#endif
     if (n < 16 && row->linear_step == n && row->stored >= 16)
         for (i64 over = roomy(pixels, n, 16); p < over; p++)
             store(linear + p * n, load(tiled + p * row->tiled_step));
@@ -417,9 +463,27 @@ static void pack_words(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
         store(tiled + plane + whole, and_or(odd(a, b), keep, fill));
     }
 }
+#if defined(TESSBED_SSSE3)
+/* Pixels of one channel, which lie together on the linear side. */
+static ALWAYS_INLINE void join_single(const Row *row, const u8 *tiled, u8 *linear, i64 pixels, i64 width) {
+    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += width) {
+        const uint32_t word = tiled[0] | (uint32_t)tiled[row->plane] << 8, wide = word << 16;
+        if (width == 4) memcpy(linear, &wide, 4);
+        else memcpy(linear, &word, 2);
+    }
+}
+#endif
+
 /* A padded pixel of less than 16 channels is written 16 wide where the row goes on behind it. Returns how many were. */
 static inline i64 join_over(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     i64 bytes = row->channels * row->width, p = 0;
+#if defined(TESSBED_SSSE3)
+    if (row->channels == 1 && row->linear_step == bytes) {
+        if (bytes == 4) join_single(row, tiled, linear, pixels, 4);
+        else join_single(row, tiled, linear, pixels, 2);
+        return pixels;
+    }
+#endif
     if (row->channels >= 16 || row->linear_step != bytes || row->plane != 16) return 0;
     for (i64 over = roomy(pixels, bytes, 16 * row->width); p < over; p++) {
         duo planes = load_duo(tiled + p * row->tiled_step);

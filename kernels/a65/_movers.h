@@ -14,13 +14,24 @@ typedef struct Movers {
     RowMover *unpack_transposed_bytes, *unpack_transposed_words, *pack_streams, *unpack_streams;
     RowMover *pack_scalars, *unpack_scalars, *pack_staged, *unpack_staged;
     void (*convert_rows)(const Row *, u8 *, i64, u8 *, i64, i64, i64, int);
+#if defined(TESSBED_SSSE3)
+    RowMover *pack_relayed, *unpack_relayed, *pack_gathered, *unpack_scattered;
+#endif
 } Movers;
+
+#if defined(TESSBED_SSSE3)
+#define RELAYING , pack_relayed, unpack_relayed, pack_gathered, unpack_scattered
+#else
+#define RELAYING
+#endif
 
 #define MOVERS(name)                                                                                                   \
     {                                                                                                                  \
         name, pack_same, unpack_same, pack_cross, unpack_cross, widen_cross, pack_bytes, unpack_bytes,                 \
-            pack_byte_groups, unpack_byte_groups, pack_groups, unpack_groups, widen_groups, pack_words, unpack_words, widen_words, pack_transposed_bytes, pack_transposed_words, unpack_transposed_bytes,          \
-            unpack_transposed_words, pack_streams, unpack_streams, pack_scalars, unpack_scalars, pack_staged, unpack_staged, convert_rows                        \
+            pack_byte_groups, unpack_byte_groups, pack_groups, unpack_groups, widen_groups, pack_words, unpack_words,  \
+            widen_words, pack_transposed_bytes, pack_transposed_words, unpack_transposed_bytes,                        \
+            unpack_transposed_words, pack_streams, unpack_streams, pack_scalars, unpack_scalars, pack_staged,          \
+            unpack_staged, convert_rows RELAYING                                                                       \
     }
 
 #endif

@@ -17,7 +17,7 @@
 #define TESSBED_STAGE_H
 
 #include "_convert.h"
-#include "_move.h"
+#include "_relay.h"
 
 #define STAGE_SCALARS 2048
 #define STAGE_SLACK 64 /* movers may read so far behind what they need */
@@ -28,7 +28,12 @@ enum { DIRECT, DENSE, LONG, PLANES, SCATTERED };
 
 typedef void Converter(RUNS);
 
-typedef struct Buffers { u8 narrow[2 * STAGE_SCALARS + STAGE_SLACK], wide[WIDE * STAGE_SCALARS]; } Buffers;
+typedef struct Buffers {
+    u8 narrow[2 * STAGE_SCALARS + STAGE_SLACK], wide[WIDE * STAGE_SCALARS];
+#if defined(TESSBED_SSSE3)
+    RelayBuffers relay;
+#endif
+} Buffers;
 
 typedef struct Lane { /* some channels of each pixel */
     Row row;          /* between stage and tiles */
@@ -51,6 +56,15 @@ static Converter *const CONVERTERS[] = {narrow_runs, quantize_runs, dequantize_r
 
 /* Copies the scalars of a piece between their places and a dense run of them. */
 static ALWAYS_INLINE void scatter(const Stage *s, u8 *linear, u8 *dense, i64 pixels, i64 channels, int gathers) {
+#if defined(TESSBED_SSSE3)
+    if (s->run == 1) {
+        const int chain = channels == 1 || s->pixel_step == channels * s->channel_step;
+        const Sparse all = chain ? (Sparse){1, pixels * channels, 0, channels == 1 ? s->pixel_step : s->channel_step, 0}
+                                 : (Sparse){pixels, channels, s->pixel_step, s->channel_step, WIDE * channels};
+        move_sparse(all, linear, dense, WIDE, gathers);
+        return;
+    }
+#endif
     i64 run = s->run, step = run * s->channel_step;
     for (i64 p = 0; p < pixels; p++, linear += s->pixel_step) {
         u8 *at = linear;
@@ -72,8 +86,18 @@ static ALWAYS_INLINE Runs runs_of(const Stage *s, const Lane *lane, i64 pixels) 
     }
 }
 
+/* Runs that continue each other on both sides are one. */
+#if defined(TESSBED_SSSE3)
+static ALWAYS_INLINE Runs joined(const Stage *s, Runs r) {
+    if (r.linear_step != WIDE * r.scalars || r.stage_step != s->width * r.scalars) return r;
+    return (Runs){1, r.count * r.scalars, 0, 0};
+}
+#else
+#define joined(s, runs) runs
+#endif
+
 static void pack_piece(const Stage *s, const Lane *lane, u8 *tiled, u8 *linear, i64 pixels) {
-    const Runs runs = runs_of(s, lane, pixels);
+    const Runs runs = joined(s, runs_of(s, lane, pixels));
     u8 *stage = s->shape == DIRECT ? tiled : s->buffers->narrow, *wide = linear;
     if (s->shape == SCATTERED) scatter(s, linear, wide = s->buffers->wide, pixels, lane->channels, 1);
     CONVERTERS[s->conversion](stage, runs.stage_step, wide, runs.linear_step, runs.count, runs.scalars, &s->quantization);
@@ -81,7 +105,7 @@ static void pack_piece(const Stage *s, const Lane *lane, u8 *tiled, u8 *linear, 
 }
 
 static void unpack_piece(const Stage *s, const Lane *lane, u8 *tiled, u8 *linear, i64 pixels) {
-    const Runs runs = runs_of(s, lane, pixels);
+    const Runs runs = joined(s, runs_of(s, lane, pixels));
     u8 *stage = s->shape == DIRECT ? tiled : s->buffers->narrow, *wide = s->shape == SCATTERED ? s->buffers->wide : linear;
     if (s->shape != DIRECT) lane->mover(&lane->row, tiled, stage, pixels);
     CONVERTERS[s->conversion](wide, runs.linear_step, stage, runs.stage_step, runs.count, runs.scalars, &s->quantization);
@@ -89,10 +113,17 @@ static void unpack_piece(const Stage *s, const Lane *lane, u8 *tiled, u8 *linear
 }
 
 /* Piece by piece along the pixels, of a cut row some segments or a part of one at a time; a pixel that is cut has its pieces of channels one after the other. */
+#if defined(TESSBED_SSSE3) /* a division is dear beside a short row */
+#define CUTS(p, segment) ((p) < (segment) ? 0 : (p) / (segment))
+#define WITHIN(p, segment) ((p) < (segment) ? (p) : (p) % (segment))
+#else
+#define CUTS(p, segment) ((p) / (segment))
+#define WITHIN(p, segment) ((p) % (segment))
+#endif
 #define STAGED(move)                                                                                                   \
     const Stage *s = row->stage;                                                                                       \
     for (i64 p = 0, count; p < pixels; p += count) {                                                                   \
-        i64 cuts = p / row->segment, left = row->segment - p % row->segment;                                           \
+        i64 cuts = CUTS(p, row->segment), left = row->segment - WITHIN(p, row->segment);                               \
         count = least(s->pixels < row->segment ? least(s->pixels, left) : s->pixels, pixels - p);                      \
         u8 *to = tiled + p * row->tiled_step + cuts * row->segment_jump, *from = linear + p * s->pixel_step;           \
         for (i64 k = 0; k < s->full; k++, to += s->lane[0].channels, from += s->lane[0].channels * s->channel_step)    \

@@ -27,10 +27,12 @@ QUANTIZATION: dict[str, Any] = {"scale": 8.0845, "zero_point": -56}
 class BenchCase:
     """One tensor of (H, W, C), of rank `rank` where H or W is 1, and of more where there are `outer` slices of it.
 
-    `order` is how the linear side of a slice lies in memory; `pitch` adds that many scalars to a row.
+    `order` is how the linear side of a slice lies in memory; `pitch` adds that many scalars to a row, and scalars
+    that follow each other are `apart` of them from each other.
 
     `family` groups cases for the summary: small; groups16 (full 16-channel groups); few (1 to 3 channels); odd;
-    channel_first; pitched; identity (both sides are the same bytes); huge.
+    channel_first; pitched; narrow (tiles cut the linear side into short runs); sparse (scalars apart); identity (both
+    sides are the same bytes); huge.
     """
 
     name: str
@@ -43,6 +45,7 @@ class BenchCase:
     to: str | None = None
     order: str = "hwc"
     pitch: int = 0
+    apart: int = 1
     outer: tuple[int, ...] = ()
     rank: int = 3
 
@@ -54,11 +57,11 @@ class BenchCase:
     @property
     def dense(self) -> bool:
         """True where the linear side is row-major without gaps."""
-        return self.order == "hwc" and not self.pitch
+        return self.order == "hwc" and not self.pitch and self.apart == 1
 
     def strides(self) -> tuple[int, ...]:
         """Byte strides of the outer axes and of H, W, C on the linear side."""
-        step, strides = self.linear_dtype.width, {}
+        step, strides = self.apart * self.linear_dtype.width, {}
         for axis in reversed(self.order):
             strides[axis] = step
             step *= self.shape["hwc".index(axis)]
@@ -123,6 +126,8 @@ def _blocks(
 
 CHW: dict[str, Any] = {"family": "channel_first", "order": "chw"}
 CWH: dict[str, Any] = {"family": "channel_first", "order": "cwh"}
+NARROW: dict[str, Any] = {"family": "narrow"}
+SPARSE: dict[str, Any] = {"family": "sparse", "apart": 2}
 PITCHED: dict[str, Any] = {"family": "pitched", "pitch": 32}
 IMAGE = (640, 640, 3)
 DETECTOR = (60, 80, 65)
@@ -183,5 +188,14 @@ CASES: tuple[BenchCase, ...] = (
     *_all("2 KiB, 8x16x16", "int8", (8, 16, 16), (4, 8, 16), "compact", "small"),
     *_all("2 KiB, 8x8x16 channel-first", "bf16", (8, 8, 16), (8, 8, 16), "compact", "small", order="chw"),
     *_all("2 KiB, 8x16x16 channel-first", "int8", (8, 16, 16), (8, 16, 16), "compact", "small", order="chw"),
+    *_all("28x28x64 in tiles of 7", "bf16", (28, 28, 64), (7, 7, 64), "compact", order="chw", **NARROW),
+    *_all("28x28x64 in tiles of 4", "int8", (28, 28, 64), (4, 4, 16), "compact", order="chw", **NARROW),
+    *_all("56x56x64 in tiles of 5", "int8", (56, 56, 64), (8, 5, 64), "compact", order="hcw", **NARROW),
+    *_all("200x300x2 in tiles of 6", "int8", (200, 300, 2), (20, 6, 2), "compact", order="wch", **NARROW),
+    *_all("200x300x2 in tiles of 6", "bf16", (200, 300, 2), (20, 6, 2), "compact", order="chw", **NARROW),
+    *_all("luma 384x832x1 in tiles of 5", "int8", (384, 832, 1), (48, 5, 1), "compact", **NARROW),
+    *_all("160x160x3, every second scalar", "int8", (160, 160, 3), (32, 32, 3), "compact", **SPARSE),
+    *_all("160x160x3, every second scalar", "bf16", (160, 160, 3), (32, 32, 3), "compact", **SPARSE),
+    *_all("80x80x33 channel-first, every second", "int8", (80, 80, 33), (16, 16, 33), "compact", order="chw", **SPARSE),
     *_all("1280x1280x64", "bf16", (1280, 1280, 64), (16, 16, 16), "compact", "huge"),
 )

@@ -5,12 +5,16 @@ Whole pixels travel as 16-bit words, and the byte planes come from shifts and tr
 moving single bytes with strides is several times slower. Channel padding is a zeroed output. Values are converted where
 numpy does it fastest: before the transposition where that makes them narrower, behind it where it makes them wider.
 With einops or torch installed the transposition is theirs.
+
+Where bytes are only moved, there is a shorter way: each byte plane by one copy between two strided views. It is slow
+where words are long, and hard to beat where pixels have few channels; numpy's copy does it, and torch's.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -32,10 +36,18 @@ def einops_transpose(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
     return np.ascontiguousarray(import_module("einops").rearrange(array, pattern))
 
 
+def torch_alone() -> Any:
+    """torch on one thread: the time of its others would not be counted."""
+    torch = import_module("torch")
+    if torch.get_num_threads() != 1:
+        torch.set_num_threads(1)
+    return torch
+
+
 def torch_transpose(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
     """The same in torch, whose signed integers have the same bits."""
     signed = array.view(f"i{array.itemsize}")
-    return import_module("torch").from_numpy(signed).permute(order).contiguous().numpy().view(array.dtype)
+    return torch_alone().from_numpy(signed).permute(order).contiguous().numpy().view(array.dtype)
 
 
 def transposers() -> dict[str, Transposer]:
@@ -122,6 +134,67 @@ def competitor(case: BenchCase, plan: Plan, transpose: Transposer) -> Competitor
                 move(source[where], tiled, tiles, plan.tiled_dtype.width, cblocked, transpose)
 
     return run
+
+
+def competitors(case: BenchCase, plan: Plan) -> dict[str, Competitor]:
+    """Every pipeline for `case`, by its name."""
+    found = {name: competitor(case, plan, transpose) for name, transpose in transposers().items()}
+    if plan.conversion in CONVERSIONS:
+        found |= {name: view_competitor(case, plan, copy) for name, copy in copies().items()}
+    return found
+
+
+Copy = Callable[[np.ndarray, np.ndarray], object]
+"""(to, from) -> None, between bytes at any strides"""
+
+
+def torch_copy(to: np.ndarray, source: np.ndarray) -> None:
+    """np.copyto, by torch."""
+    torch = torch_alone()
+    torch.from_numpy(to).copy_(torch.from_numpy(source))
+
+
+def copies() -> Mapping[str, Copy]:
+    """numpy's copy between views, and torch's where it is installed."""
+    return {"views": np.copyto} | ({"torch views": torch_copy} if find_spec("torch") else {})
+
+
+def view_competitor(case: BenchCase, plan: Plan, copy: Copy) -> Competitor:
+    """The pipeline without a transposition: each byte plane of each tile class by one copy. For CONVERSIONS only."""
+    regions, cblocked = tuple(_regions(plan)), case.channels == "cblocked"
+    width, skipped = plan.tiled_dtype.width, plan.linear_dtype.width - plan.tiled_dtype.width
+
+    def run(linear: np.ndarray, tiled: np.ndarray) -> None:
+        if plan.packs and case.channels == "pad16":
+            tiled.fill(0)
+        if skipped:
+            linear[...] = 0
+        for index in np.ndindex(*case.outer):
+            first = sum(at * axis.tiled_stride_bytes for at, axis in zip(index, plan.outer, strict=True))
+            for tiles, where in regions:
+                words = _tile_view(linear[index][where], tiles, cblocked)
+                for number, plane in enumerate(_planes(tiled[first:], tiles, width, cblocked)):
+                    scalars = _byte_view(words, skipped + number)
+                    copy(*((plane, scalars) if plan.packs else (scalars, plane)))
+
+    return run
+
+
+def _tile_view(region: np.ndarray, tiles: TileClass, cblocked: bool) -> np.ndarray:
+    """The scalars of a class in the order of its planes."""
+    if not cblocked:
+        return _split(region, tiles).transpose(4, 0, 2, 1, 3, 5)
+    (cn, _, hn, wn), (c, _, h, w) = tiles.counts, tiles.extents
+    height, width, channel = region.strides
+    shape = (cn, hn, wn, c // 16, h, w, 16)
+    strides = (c * channel, h * height, w * width, 16 * channel, height, width, channel)
+    return np.lib.stride_tricks.as_strided(region, shape, strides)
+
+
+def _byte_view(words: np.ndarray, number: int) -> np.ndarray:
+    """One byte of each of them."""
+    size = words.itemsize
+    return words if size == 1 else words.view([(f"b{at}", np.uint8) for at in range(size)])[f"b{number}"]
 
 
 def _regions(plan: Plan) -> Iterator[tuple[TileClass, tuple[slice, ...]]]:

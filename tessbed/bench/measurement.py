@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from tessbed.bench.cases import BenchCase
-from tessbed.bench.competitors import NARROWING, Competitor, competitor, transposers
+from tessbed.bench.competitors import NARROWING, Competitor, competitors
 from tessbed.kernels import OPERATIONS
 from tessbed.kernels.a65.executor import executor_of
 from tessbed.kernels.a65.prepared import PreparedExecution
@@ -90,8 +90,8 @@ def contenders(case: BenchCase) -> dict[str, Callable[[], None]]:
         "call": lambda: execute(prepared, inputs, outputs),
         "copy": lambda: np.copyto(copy_to, copy_from),
     }
-    for name, transpose in transposers().items():
-        found[name] = _bind(competitor(case, plan, transpose), array, tiled)
+    for name, run in competitors(case, plan).items():
+        found[name] = _bind(run, array, tiled)
     _compare(found, target, case)
     return found
 

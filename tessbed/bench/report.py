@@ -20,6 +20,8 @@ SUMMARIES = {
     "int8 16-channel groups": ("int8", ("groups16",)),
     "int8 channel-first": ("int8", ("channel_first",)),
     "int8 channel-first and pitched": ("int8", STRIDED),
+    "narrow tiles": ("", ("narrow",)),
+    "scalars apart": ("", ("sparse",)),
     "calls of 2 KiB": ("", ("small",)),
 }
 """The geometric means of the report: scalar type (or any) and families, of operations that move bytes only."""
@@ -86,7 +88,7 @@ def bench_document(report: BenchReport) -> dict[str, object]:
 def format_bench(report: BenchReport) -> str:
     """The report as a table: times in microseconds, and how many times faster than a copy and than the user."""
     head = (
-        f"{'case':<46}{'engine':>8}{'MiB':>8}{'call us':>10}{'x copy':>8}{'x user':>8}  {'user':<7}{'prepare us':>10}"
+        f"{'case':<46}{'engine':>8}{'MiB':>8}{'call us':>10}{'x copy':>8}{'x user':>8}  {'user':<11}{'prepare us':>10}"
     )
     means = f"{'geometric means':<46}{'cases':>8}{'':>18}{'x copy':>8}{'x user':>8}  worst"
     return "\n".join([head, *map(_line, report.measurements), "", means, *map(_summary_line, report.summaries)])
@@ -95,7 +97,7 @@ def format_bench(report: BenchReport) -> str:
 def _line(entry: BenchMeasurement) -> str:
     return (
         f"{entry.name:<46}{entry.engine:>8}{entry.traffic_bytes / 2**20:>8.2f}{entry.call_ns / 1e3:>10.1f}"
-        f"{entry.copy_ratio:>8.2f}{entry.user_ratio:>8.2f}  {entry.rival:<7}"
+        f"{entry.copy_ratio:>8.2f}{entry.user_ratio:>8.2f}  {entry.rival:<11}"
         f"{(entry.check_ns + entry.prepare_ns) / 1e3:>10.0f}"
     )
 

@@ -13,8 +13,9 @@ from tessbed.commands.types import Number
 HELP = """Measure the A65 executor on this machine: checked calls and preparation, small to large, dense and strided.
 
 Each case is compared with `np.copyto` of the same physical bytes and with the strongest pipeline that a user would
-write in plain numpy (and in einops and torch where they are installed). Rounds are interleaved and ratios are medians,
-so other load on the machine affects all of them alike. TESSBED_ROWS=numpy or =native chooses the rows.
+write in plain numpy, in einops and in torch on one thread where they are installed: by transpositions, or by copies
+between strided views. Rounds are interleaved and ratios are medians, so other load on the machine affects all of them
+alike. TESSBED_ROWS=numpy or =native chooses the rows.
 
 Measurements only: the host's processor is not an A65. Exit code: 0 measured, 2 invalid input."""
 

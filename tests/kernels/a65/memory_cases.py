@@ -21,6 +21,8 @@ KINDS = {
     "detessdequant": (("int8", "fp32"),),
 }
 Kind = tuple[str, str, str | None]
+MOST_BYTES = 20_000
+"""Of a relayed case: the protected pages hold seven."""
 
 
 def geometries(op: str) -> Iterator[Geometry]:
@@ -32,6 +34,7 @@ def geometries(op: str) -> Iterator[Geometry]:
         yield from _rows(kind)
         yield from _cut_rows(kind)
         yield from _small_tiles(kind)
+        yield from _relayed(kind)
     for dtype, to in KINDS[op] if op in ("detesscast", "detessdequant") else ():
         yield from _channel_blocks(op, dtype, to or dtype)
     drawn = (*random_geometries(240, 16), *random_geometries(240, 16, FAMILY))
@@ -116,6 +119,28 @@ def _small_tiles(kind: Kind) -> Iterator[Geometry]:
         row = 2 * across * width
         strides = (row, width, 3 * row)
         yield _geometry(kind, (3, 2 * across, channels), HWC, (1, 2, across, tile), False, strides)
+
+
+def _relayed(kind: Kind) -> Iterator[Geometry]:
+    """Rows that go by way of dense storage: tiles that cut long rows at any pixel, and scalars apart in every way."""
+    width = width_of(kind)
+    for channels, across, gap in product((1, 2, 5, 17, 160), (1, 3, 7, 16), (0, 1, 3)):
+        high, many = (3, 3) if channels < 100 else (2, 2)
+        shape, pad16 = (high, many * across + 1, channels), (channels + across + gap) % 3 == 0
+        if high * shape[1] * channels * (1 + gap) * width > MOST_BYTES:
+            continue
+        for order in ("hwc", "chw", "wch", "hcw"):
+            tile = (1, 2, across, 16 if channels > 16 and gap == 1 else channels)
+            yield _geometry(kind, shape, HWC, tile, pad16, _apart(order, shape, (1 + gap) * width))
+
+
+def _apart(order: str, shape: tuple[int, ...], step: int) -> tuple[int, ...]:
+    """Strides of an order of axes, the innermost being `step`."""
+    strides = {}
+    for axis in reversed(order):
+        strides[axis] = step
+        step *= shape["hwc".index(axis)]
+    return tuple(strides[axis] for axis in "hwc")
 
 
 def random_calls(op: str) -> Iterator[Geometry]:

@@ -74,9 +74,16 @@ MUTANTS = {
     ),
     "writes a pixel over the row": (
         "_move.h",
-        "room < 0 ? 0 : least(pixels, room / step + 1);\n}\n\n/* Rows",
-        "room < 0 ? 0 : pixels;\n}\n\n/* Rows",
+        "bytes <= step ? pixels : pixels + 1 - (uint32_t)(bytes + step - 1) / (uint32_t)step;",
+        "pixels;",
         "detess",
+    ),
+    "gathers behind the last scalar": ("_move.h", "i + 17 <= n; i += 16", "i + 16 <= n; i += 16", "tess"),
+    "relays more than there is room for": (
+        "_execute.h",
+        "most > 16 ? most & ~(i64)15 : most",
+        "most + 16 * row->stored",
+        "tess",
     ),
     "streams wherever a pixel is wide": ("_execute.h", "&& steps.linear % 16 == 0;", ";", "detesscast"),
     "forgets the class's offset": (

@@ -10,8 +10,8 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import attrs
 
-from tessbed.firmware_models.band import BANDS, Band, DrainFootprint, WorkItem
-from tessbed.sim.transfer.descriptor import Descriptor
+from tessbed.firmware_models.band import BANDS, Band, DrainFootprint, WorkItem, drain_footprint
+from tessbed.sim.transfer.descriptor import moved
 
 MOST_CACHED_DESCRIPTORS = 4096
 
@@ -28,10 +28,10 @@ class BandTemplate:
         """The same band of an equal work item whose input and output are at these addresses."""
         band, reads_by, drains_by = self.band, source - self.input, target - self.output
         return Band(
-            [Descriptor(address + reads_by, *shape) for address, *shape in band.reads],
+            moved(band.reads, reads_by),
             band.steps,
             band.ticks,
-            [Descriptor(address + drains_by, *shape) for address, *shape in band.chain],
+            moved(band.chain, drains_by),
             self.footprint(target),
             band.oversized,
             band.counts,
@@ -39,8 +39,8 @@ class BandTemplate:
 
     def footprint(self, target: int) -> DrainFootprint:
         """Where the band drains if the output of its work item is at `target`."""
-        place, by = self.band.footprint, target - self.output
-        return DrainFootprint(place.low + by, place.high + by, place.period, place.inner)
+        (low, high, period, inner), by = self.band.footprint, target - self.output
+        return drain_footprint((low + by, high + by, period, inner))
 
 
 @attrs.define(eq=False)
@@ -61,30 +61,27 @@ class BandTemplates:
         """The bands of a worker's work items, one after the other; the number of a band decides its slot."""
         first = 0
         for item in items:
-            key = (item.key, first % slots)
-            bands = self.like(key, item)
-            if bands is not None:
-                yield from bands
-                first += len(bands)
-            else:
-                for band in self.keep(key, item, first):
-                    yield band
+            for source, target in item.places():
+                key = (item.key, first % slots)
+                templates = self.like(key)
+                for template in self.keep(key, item, first) if templates is None else templates:
+                    yield template.at(source, target)
                     first += 1
 
-    def like(self, key: Hashable, item: WorkItem) -> list[Band] | None:
-        """The bands of a work item after those of an equal one; None where none is kept."""
-        known = self._known.get(key)
-        return None if known is None else [template.at(item.input, item.output) for template in known]
+    def like(self, key: Hashable) -> list[BandTemplate] | None:
+        """The templates of an equal work item; None where none are kept."""
+        return self._known.get(key)
 
-    def keep(self, key: Hashable, item: WorkItem, first: int) -> Iterator[Band]:
-        """The bands as they are made, from number `first` on; kept where they are not too many."""
+    def keep(self, key: Hashable, item: WorkItem, first: int) -> Iterator[BandTemplate]:
+        """The templates as they are made, from number `first` on; kept where they are not too many."""
         templates: list[BandTemplate] = []
         size = 0
         for band in item.make(item, first):
             size += len(band.reads) + len(band.chain)
+            template = BandTemplate(band, item.input, item.output)
             if size <= MOST_CACHED_DESCRIPTORS:
-                templates.append(BandTemplate(band, item.input, item.output))
-            yield band
+                templates.append(template)
+            yield template
         if size <= MOST_CACHED_DESCRIPTORS:
             if self._descriptors + size > MOST_CACHED_DESCRIPTORS:
                 self._known.clear()

@@ -8,6 +8,7 @@ Source: Detess document, "Numerical behavior"; DetessCast document, "Compiler ch
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 import attrs
 
@@ -36,8 +37,7 @@ class TileAxis:
         return index * self.tile, min((index + 1) * self.tile, self.extent)
 
 
-@attrs.frozen
-class Tile:
+class Tile(NamedTuple):
     """One tile: its first elements and extents in C, D, H, W order, and where it is on both sides (bytes)."""
 
     first: tuple[int, ...]
@@ -49,6 +49,24 @@ class Tile:
     def pixels(self) -> int:
         """Pixels of the tile."""
         return prod(self.extents[1:])
+
+
+class TileRun(NamedTuple):
+    """`times` equal tiles, of which `tile` is the first; each is `step` elements further along `axis` than the last."""
+
+    tile: Tile
+    times: int
+    axis: int
+    step: int
+    tiled_step: int
+    linear_step: int
+
+    def behind(self, number: int) -> "TileRun":
+        """The rest of the run, from tile `number` of it on."""
+        first, extents, tiled, linear = self.tile
+        first = (*first[: self.axis], first[self.axis] + number * self.step, *first[self.axis + 1 :])
+        tile = Tile(first, extents, tiled + number * self.tiled_step, linear + number * self.linear_step)
+        return self._replace(tile=tile, times=self.times - number)
 
 
 @attrs.frozen(slots=False, cache_hash=True)
@@ -183,20 +201,16 @@ class PacketGeometry:
                 offset += position * self.span_bytes((*extents[:number], self.axes[number].tile))
         return offset
 
-    def tiles_from(self, number: int) -> Iterator[Tile]:
-        """Tile `number` and all after it, in storage order; along a row of full tiles each is a step from the last."""
+    def runs_from(self, number: int) -> Iterator[TileRun]:
+        """Tile `number` and all after it, in storage order: full tiles along a row are a run."""
         row = max((axis for axis, count in enumerate(self.grid) if count > 1), default=0)
         axis, count = self.axes[row], self.grid[row]
         while number < self.tiles:
             tile = self.tile(number)
-            yield tile
-            alike = max(0, axis.extent // axis.tile - 1 - number % count)
-            span = self.span_bytes(tile.extents[: row + 1]) if alike else 0
-            for ahead in range(1, alike + 1):
-                first = (*tile.first[:row], tile.first[row] + ahead * axis.tile, *tile.first[row + 1 :])
-                linear = tile.linear_offset + ahead * axis.tile * axis.stride
-                yield Tile(first, tile.extents, tile.tiled_offset + ahead * span, linear)
-            number += 1 + alike
+            times = max(1, axis.extent // axis.tile - number % count)
+            span = self.span_bytes(tile.extents[: row + 1])
+            yield TileRun(tile, times, row, axis.tile, span, axis.tile * axis.stride)
+            number += times
 
     def volume_offset(self, volume: int) -> int:
         """Linear bytes before outer slice `volume`."""

@@ -7,6 +7,7 @@ are made by the integer arithmetic of `binary32`. One vectorised step per lane, 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import mul
 from typing import Protocol
 
@@ -15,12 +16,17 @@ import numpy as np
 
 import tessbed.firmware_models.binary32 as binary32
 
+MOST_KEPT_STEPS = 4096
+"""A worker keeps the packers of so many steps."""
+
 Strides = tuple[int, ...]
 Span = tuple[int, int]  # bytes of scratch, the end exclusive
 Lane = np.ndarray | int
 Convert = Callable[[Sequence[np.ndarray], Mapping[str, int]], Sequence[Lane]]
 """The target's byte lanes (uint8 arrays of one shape, or one value for all), low byte first, from those of the source
 and the conversion's parameters by packet field."""
+Move = Callable[[], None]
+"""A step on a certain scratch, whose views are made."""
 
 
 def _same(lanes: Sequence[np.ndarray], parameters: Mapping[str, int]) -> Sequence[Lane]:
@@ -88,13 +94,14 @@ class VectorMove:
         read = _span(self.source, self.shape, self.source_strides, self.source_lanes)
         return [read], [_span(self.target, self.shape, self.target_strides, self.target_lanes)]
 
-    def __call__(self, scratch: np.ndarray) -> None:
-        shape, source, strides = self.shape, self.source, self.source_strides
-        sources = [np.ndarray(shape, np.uint8, scratch, source + lane, strides) for lane in self.source_lanes]
-        converted = CONVERSIONS[self.conversion](sources, dict(self.parameters))
-        target, strides = self.target, self.target_strides
-        for lane, values in zip(self.target_lanes, converted, strict=True):
-            np.ndarray(shape, np.uint8, scratch, target + lane, strides)[...] = values
+    def on(self, scratch: np.ndarray) -> Move:
+        """The move on that scratch, to be made as often as wanted."""
+        sources = _views(scratch, self.shape, self.source, self.source_strides, self.source_lanes)
+        targets = _views(scratch, self.shape, self.target, self.target_strides, self.target_lanes)
+        convert = CONVERSIONS[self.conversion]
+        if convert is _same:
+            return partial(_copy, tuple(zip(targets, sources, strict=True)))
+        return partial(_convert, convert, targets, sources, dict(self.parameters))
 
 
 @attrs.frozen
@@ -110,15 +117,16 @@ class VectorFill:
         """The spans of scratch that it reads, none, and that it writes."""
         return [], [_span(self.target, self.shape, self.target_strides, (0,))]
 
-    def __call__(self, scratch: np.ndarray) -> None:
-        np.ndarray(self.shape, np.uint8, scratch, self.target, self.target_strides)[...] = self.value
+    def on(self, scratch: np.ndarray) -> Move:
+        """The fill on that scratch, to be made as often as wanted."""
+        return partial(_views(scratch, self.shape, self.target, self.target_strides, (0,))[0].fill, self.value)
 
 
 class PackStep(Protocol):
     """What a packer performs: a move, a fill, or a function of the user's."""
 
-    def __call__(self, scratch: np.ndarray) -> None:
-        """Move the bytes."""
+    def on(self, scratch: np.ndarray) -> Move:
+        """What moves the bytes on that scratch, each time that it is called."""
         ...
 
     def spans(self) -> tuple[list[Span], list[Span]]:
@@ -126,25 +134,71 @@ class PackStep(Protocol):
         ...
 
 
-@attrs.define(eq=False)  # not frozen: one is made for each band, and that takes twice as long
+@attrs.define(eq=False)
 class Packer:
-    """One action that performs `steps` in order on a worker's scratch."""
+    """One action that performs `steps` in order on a worker's scratch, each time that it is called.
+
+    What it needs for that, and what it touches, is found out the first time: bands that are alike share their packer.
+    """
 
     scratch: np.ndarray
     steps: Sequence[PackStep]
+    _moves: list[Move] | None = attrs.field(default=None, init=False)
+    _touches: tuple[list[Span], list[Span]] | None = attrs.field(default=None, init=False)
 
     def __call__(self) -> None:
-        for step in self.steps:
-            step(self.scratch)
+        if self._moves is None:
+            self._moves = [step.on(self.scratch) for step in self.steps]
+        for move in self._moves:
+            move()
 
     def touches(self) -> tuple[list[Span], list[Span]]:
         """Spans of scratch that are read, and that are written, as the device's checker wants them."""
-        reads, writes = [], []
-        for step in self.steps:
-            read, written = step.spans()
-            reads += read
-            writes += written
-        return reads, writes
+        if self._touches is None:
+            spans = [step.spans() for step in self.steps]
+            self._touches = [s for read, _ in spans for s in read], [s for _, written in spans for s in written]
+        return self._touches
+
+
+@attrs.define(eq=False)
+class Packers:
+    """The packers of one worker: bands of equal work items have the same steps, the very same, and share a packer."""
+
+    scratch: np.ndarray
+    _known: dict[int, Packer] = attrs.field(factory=dict, init=False)
+    _steps: int = attrs.field(default=0, init=False)
+
+    def of(self, steps: Sequence[PackStep]) -> Packer:
+        """The packer of these steps, which are never changed."""
+        known = self._known.get(id(steps))  # a packer keeps its steps, so no others have their id
+        return self._new(steps) if known is None else known
+
+    def _new(self, steps: Sequence[PackStep]) -> Packer:
+        if self._steps + len(steps) > MOST_KEPT_STEPS:
+            self._known.clear()
+            self._steps = 0
+        self._steps += len(steps)
+        packer = self._known[id(steps)] = Packer(self.scratch, steps)
+        return packer
+
+
+def _views(scratch: np.ndarray, shape: Strides, first: int, strides: Strides, lanes: Sequence[int]) -> list[np.ndarray]:
+    """A view for each byte lane of a box, without the axes of one element: the fewer axes, the quicker the move."""
+    axes = [axis for axis, extent in enumerate(shape) if extent != 1]
+    shape, strides = tuple(shape[axis] for axis in axes), tuple(strides[axis] for axis in axes)
+    return [np.ndarray(shape, np.uint8, scratch, first + lane, strides) for lane in lanes]
+
+
+def _copy(lanes: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
+    for target, source in lanes:
+        target[...] = source
+
+
+def _convert(
+    convert: Convert, targets: Sequence[np.ndarray], sources: Sequence[np.ndarray], parameters: Mapping[str, int]
+) -> None:
+    for target, values in zip(targets, convert(sources, parameters), strict=True):
+        target[...] = values
 
 
 def _span(first: int, shape: tuple[int, ...], strides: Strides, lanes: tuple[int, ...]) -> Span:

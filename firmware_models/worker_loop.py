@@ -7,14 +7,14 @@ document, "Execution and ownership"; docs/simulation.md, "Rules".
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tessbed.firmware_models.band import BANDS, Band, WorkItem
 from tessbed.firmware_models.band_cache import BandTemplates
 from tessbed.firmware_models.descriptors import OVERSIZED_GROUP
-from tessbed.firmware_models.vector_ops import Packer
+from tessbed.firmware_models.vector_ops import Packers
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.transfer.descriptor import Descriptor
 
@@ -74,30 +74,28 @@ def in_order(bands: Iterable[P], spec: DeviceSpec) -> Iterator[tuple[P, bool]]:
 
 def run_bands(worker: "WorkerContext", bands: Iterable[Band]) -> "Steps":
     """The worker loop. A band's slot is its number modulo the slots."""
-    spec, scratch = worker.spec, worker.scratch
+    spec, packers, counts = worker.spec, Packers(worker.scratch), worker.counts
     for number, (band, ordered) in enumerate(in_order(bands, spec)):
         for group in wait_groups(band, spec):
             yield from worker.gather(group, oversized=band.oversized)
-            worker.count("wait_groups")
-        packer = Packer(scratch, band.steps)
+            counts["wait_groups"] += 1
+        packer = packers.of(band.steps)
         yield from worker.pack(number % spec.slots, band.ticks, packer, band.chain, ordered=ordered)
+        counts["bands"] += 1
         if ordered:
-            worker.count("ordered_drains")
-        _account(worker, band)
+            counts["ordered_drains"] += 1
+        if band.oversized:
+            counts["oversized_pitch_reads"] += len(band.reads)
+        for name, number_of in band.counts.items():
+            if number_of:
+                counts[name] += number_of
     yield from worker.wait_drains()
 
 
-def wait_groups(band: HasReads, spec: DeviceSpec) -> Iterator[list[Descriptor]]:
+def wait_groups(band: HasReads, spec: DeviceSpec) -> Sequence[list[Descriptor]]:
     """The band's reads in groups that are issued together and waited for together."""
     size = min(OVERSIZED_GROUP, spec.dma.wait_group) if band.oversized else spec.dma.wait_group
-    for first in range(0, len(band.reads), size):
-        yield band.reads[first : first + size]
-
-
-def _account(worker: "WorkerContext", band: Band) -> None:
-    worker.count("bands")
-    if band.oversized:
-        worker.count("oversized_pitch_reads", len(band.reads))
-    for name, number in band.counts.items():
-        if number:
-            worker.count(name, number)
+    reads = band.reads
+    if 0 < len(reads) <= size:
+        return (reads,)
+    return [reads[first : first + size] for first in range(0, len(reads), size)]

@@ -43,6 +43,7 @@ from tessbed.runtime.scheduling.submission import BufferAccess, Order, Submitter
 from tessbed.runtime.scheduling.watchdog import Watchdog
 from tessbed.sim.device.device import Device
 from tessbed.sim.errors import HangError
+from tessbed.sim.events import event_queue
 from tessbed.sim.events.wait_graph import diagnose
 from tessbed.sim.spec.device_spec import DeviceSpec
 
@@ -282,9 +283,12 @@ class Runtime:
 
         Raises HangError, SubmitError for what is no job of this runtime.
         """
-        self.own(job)
-        while not job.over:
-            self.step()
+        over: list[Job] = []
+        self.own(job).on_over(over.append)
+        try:
+            event_queue.run_until_any(self.env, over)
+        except EmptySchedule:
+            raise self._hang() from None
         return job.result()
 
     def cancel(self, job: Job) -> None:
@@ -309,9 +313,13 @@ class Runtime:
         try:
             self.env.step()
         except EmptySchedule:
-            waiting = [line for device in self.devices for line in device.waiting()]
-            stuck = [_stuck(job) for job in self.scheduler.live.values()]
-            raise HangError([*waiting, *stuck], diagnose(waiting) or _silent(stuck)) from None
+            raise self._hang() from None
+
+    def _hang(self) -> HangError:
+        """Who waits for what, where nothing can happen any more."""
+        waiting = [line for device in self.devices for line in device.waiting()]
+        stuck = [_stuck(job) for job in self.scheduler.live.values()]
+        return HangError([*waiting, *stuck], diagnose(waiting) or _silent(stuck))
 
     @property
     def device_faults(self) -> int:

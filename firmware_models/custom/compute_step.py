@@ -1,13 +1,14 @@
 """Compute step: a user's function on the views of a band, as one step of a packer."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
 import numpy as np
 
 from tessbed.firmware_models.custom.region import Placed
-from tessbed.firmware_models.vector_ops import Span
+from tessbed.firmware_models.vector_ops import Move, Span
 
 
 @attrs.frozen(eq=False)
@@ -18,7 +19,11 @@ class ComputeStep:
     inputs: Sequence[Placed]
     outputs: Sequence[Placed]
 
-    def __call__(self, scratch: np.ndarray) -> None:
+    def on(self, scratch: np.ndarray) -> Move:
+        """The call of the function on views of that scratch."""
+        return partial(self._call, scratch)
+
+    def _call(self, scratch: np.ndarray) -> None:
         views = [placed.view(scratch) for placed in self.inputs]
         for view in views:
             view.setflags(write=False)

@@ -83,8 +83,7 @@ class EnumeratingPlanner:
 
     def _worker(self, items: Iterable[WorkItem]) -> list[int]:
         """The bands of a worker, as indices."""
-        placed = (_Placement(part, item.output, self.known.meetings) for item in items for part in self._parts_of(item))
-        parts = [(band.part, ordered) for band, ordered in in_order(placed, self.spec)]
+        parts = [(band.part, ordered) for band, ordered in in_order(self._placements(items), self.spec)]
         self.taken.update(parts)
         return [self._index(*part) for part in parts]
 
@@ -92,19 +91,25 @@ class EnumeratingPlanner:
         shape = part.shape._replace(ordered=True) if ordered else part.shape
         return self.bands.setdefault(shape, len(self.bands))
 
-    def _parts_of(self, item: WorkItem) -> list[_Part]:
-        key = (item.key, item.input % PAGE_BYTES, item.output % PAGE_BYTES)
+    def _placements(self, items: Iterable[WorkItem]) -> Iterator[_Placement]:
+        for item in items:
+            for source, target in item.places():
+                for part in self._parts_of(item, source, target):
+                    yield _Placement(part, target, self.known.meetings)
+
+    def _parts_of(self, item: WorkItem, source: int, target: int) -> list[_Part]:
+        key = (item.key, source % PAGE_BYTES, target % PAGE_BYTES)
         known = self.known.parts.get(key)
         if known is None:
-            known = [self._part(template, item) for template in self.known.templates.of(item)]
+            known = [self._part(template, source, target) for template in self.known.templates.of(item)]
             self.known.parts[key] = known
         return known
 
-    def _part(self, template: BandTemplate, item: WorkItem) -> _Part:
-        ahead = item.input - template.input
+    def _part(self, template: BandTemplate, source: int, target: int) -> _Part:
+        ahead = source - template.input
         wanted = wait_groups(template.band, self.spec)
         groups = tuple([tuple([self._count("read", d, ahead) for d in group]) for group in wanted])
-        ahead = item.output - template.output
+        ahead = target - template.output
         chain = tuple([self._count("write", d, ahead) for d in template.band.chain])
         return _Part(template, BandShape(groups, template.band.ticks, False, chain))
 

@@ -12,7 +12,7 @@ import attrs
 
 from tessbed.firmware_models.band import BAND_BYTES, Band, Budget, DrainFootprint, WorkItem, even_parts
 from tessbed.firmware_models.descriptors import DescriptorBuilder, build_descriptors
-from tessbed.firmware_models.geometry import BLOCK, PacketGeometry, Tile
+from tessbed.firmware_models.geometry import BLOCK, PacketGeometry, Tile, TileRun
 from tessbed.firmware_models.partition import Range, boxes, cut_bytes
 from tessbed.firmware_models.vector_cost import box_ticks, values_ticks
 from tessbed.firmware_models.vector_ops import VectorFill, VectorMove
@@ -60,10 +60,10 @@ def _tile_items(geometry: PacketGeometry, spec: DeviceSpec, low: int, high: int)
     if low == high:
         return
     maker = PackMaker(geometry, spec)
-    for tile in geometry.tiles_from(geometry.tile_number(low)):
-        if tile.tiled_offset >= high:
+    for run in geometry.runs_from(geometry.tile_number(low)):
+        if run.tile.tiled_offset >= high:
             return
-        yield maker.item(tile, low, high)
+        yield from maker.items(run, low, high)
 
 
 def pixel_band_end(first: int, last: int, most: int, width: int) -> int:
@@ -93,9 +93,21 @@ class PackMaker:
     def item(self, tile: Tile, low: int, high: int) -> WorkItem:
         """The work item of a tile of which the output bytes [low, high) are owned."""
         geometry, start = self.geometry, tile.tiled_offset
-        owned = (max(low - start, 0), min(high - start, geometry.span_bytes(tile.extents)))
+        first, last, span = low - start, high - start, geometry.span_bytes(tile.extents)
+        owned = (first if first > 0 else 0, last if last < span else span)
         source, target = geometry.input_address + tile.linear_offset, geometry.output_address + start
         return WorkItem((tile.extents, owned), source, target, self._tile_bands, (tile, *owned))
+
+    def items(self, run: TileRun, low: int, high: int) -> Iterator[WorkItem]:
+        """The work items of a run of tiles of which the output bytes [low, high) are owned: all whole ones are one."""
+        while run.times and run.tile.tiled_offset < high:
+            tile, item = run.tile, self.item(run.tile, low, high)
+            span = self.geometry.span_bytes(tile.extents)
+            times = 1
+            if low <= tile.tiled_offset and tile.tiled_offset + span <= high:
+                times = min(run.times, 1 + (high - tile.tiled_offset - span) // run.tiled_step)
+            yield item._replace(times=times, input_step=run.linear_step, output_step=run.tiled_step)
+            run = run.behind(times)
 
     def pixels(self, tile: Tile, owned: Range) -> Range:
         """The pixels that hold owned bytes; none where these are of the tail alone."""

@@ -15,9 +15,10 @@ from itertools import count
 import attrs
 import numpy as np
 
-from tessbed.sim.checkers.granule_races import NEVER, Ranges, Write, find_races, granules_of, merged
+from tessbed.sim.checkers.granule_races import NEVER, Ranges, Write, find_races
 from tessbed.sim.checkers.read_races import find_read_races, read_hazard
 from tessbed.sim.checkers.scratch_hazards import Staging
+from tessbed.sim.checkers.write_log import WriteLog
 from tessbed.sim.errors import HazardError
 from tessbed.sim.finding import Folds, Hazard
 from tessbed.sim.kernel_report import KernelError, KernelReport
@@ -95,7 +96,7 @@ class JobCheck:
     submitted: int
     known: int = attrs.field(default=NEVER, init=False)
     ended: bool = attrs.field(default=False, init=False)
-    writes: list[Write] = attrs.field(factory=list, init=False)
+    log: WriteLog = attrs.field(init=False)
     ranges: Ranges | None = attrs.field(default=None, init=False)
     kernel: str | None = attrs.field(default=None, init=False)
     steps: int = attrs.field(default=0, init=False)
@@ -103,12 +104,21 @@ class JobCheck:
     gathers: list[Write] = attrs.field(factory=list, init=False)
     _folds: Folds = attrs.field(factory=Folds, init=False)
 
+    def __attrs_post_init__(self) -> None:
+        self.log = WriteLog(self.number, self.granule, folds=not self.checker.keeps)
+
+    @property
+    def writes(self) -> list[Write]:
+        """The job's drains."""
+        return self.log.writes()
+
     def worker(self, worker: int, core: int) -> Staging | None:
         """The watch over a worker that starts now; None where nothing is to be checked."""
         if self.checker.mode == "off":
             return None
         gathers = None if self.kernel is None else self.gathers
-        return Staging(self.number, worker, core, self.checker.stamp, self.say, self.writes, gathers)
+        self.log.folds = self.log.folds and gathers is None
+        return Staging(self.number, worker, core, self.checker.stamp, self.say, self.log, gathers)
 
     def end(self, in_flight: int) -> None:
         """The job ends with that many transfers under way: judge its writes, then those of other devices' jobs."""
@@ -118,7 +128,7 @@ class JobCheck:
             self._judge(in_flight)
         self._meet_others()
         if not self.checker.keeps:
-            self.writes.clear()
+            self.log.clear()
             self.gathers.clear()
         self.ended = True
 
@@ -132,9 +142,7 @@ class JobCheck:
             self.known = self.checker.stamp()
 
     def _meet_others(self) -> None:
-        if self.writes:
-            low, high, _ = granules_of(self.writes, self.granule)
-            self.ranges = merged(Ranges(low, high, np.zeros_like(low)))
+        self.ranges = self.log.ranges()
         for other in self.checker.others(self):
             address = _common(self.ranges, self.granule, other.ranges, other.granule)
             if address is not None:
@@ -160,7 +168,7 @@ class JobCheck:
     def _judge(self, in_flight: int) -> None:
         if in_flight:
             self._say("completion", f"ends with {in_flight} transfers in flight")
-        races, total = find_races(self.writes, self.granule, HAZARD_WORDS)
+        races, total = self.log.races(HAZARD_WORDS)
         if races:
             more = f", and {total - len(races)} more pairs" if total > len(races) else ""
             self._say("granule_race", "; ".join(map(str, races)) + more)

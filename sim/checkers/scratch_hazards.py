@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from tessbed.sim.checkers.granule_races import Write
+from tessbed.sim.checkers.write_log import WriteLog
 from tessbed.sim.finding import Hazard, HazardAccess
 from tessbed.sim.source_line import SourceLine
 from tessbed.sim.transfer.descriptor import Descriptor
@@ -34,7 +35,7 @@ class Packing(Protocol):
 
 @attrs.define(eq=False)
 class Staging:
-    """One worker's watch. `stamp` gives the next step's number; `writes` collects the job's drains.
+    """One worker's watch. `stamp` gives the next step's number; `log` collects the job's drains.
 
     `line` is where a user's code asks for what comes next. `gathers` collects the job's gathers where they are wanted,
     as `Write`s: then `unused` has what was computed into the scratch and neither read nor drained since, and a drain
@@ -46,7 +47,7 @@ class Staging:
     core: int
     stamp: Callable[[], int]
     report: Callable[[Hazard], None]
-    writes: list[Write]
+    log: WriteLog
     gathers: list[Write] | None = None
     line: SourceLine | None = attrs.field(default=None, init=False)
     _reads: dict[int, Sequence[Descriptor]] = attrs.field(factory=dict, init=False)
@@ -65,8 +66,7 @@ class Staging:
 
     def gather(self, first_seq: int, group: Sequence[Descriptor]) -> None:
         """A wait group is issued; its transfers are numbered from `first_seq`."""
-        spans = [(low, low + (rows - 1) * pitch + row_bytes) for _, low, rows, row_bytes, _, pitch in group]
-        reach = min(spans)[0], max([end for _, end in spans])
+        reach = _reach(group)
         if self.gathers is not None:
             self._watch_gather(first_seq, group)
         for seq, (write, drained) in self._drains.items():
@@ -75,7 +75,7 @@ class Staging:
                 self._late("scratch_reused", text, self._drain_of(seq), self._now("gather", first_seq, reach))
         alone = not self._reads
         self._reads[first_seq] = group
-        if alone and all(before[1] <= after[0] for before, after in pairwise(spans)):
+        if alone and (len(group) == 1 or all(before[1] <= after[0] for before, after in pairwise(map(span, group)))):
             return
         reads = self._gathers()
         if not apart(list(reads.values())):
@@ -118,9 +118,17 @@ class Staging:
         self._slots[slot] = seq
         write = Write(self.job, self.worker, seq, self.core, chain, self.stamp(), line=self.line)
         self._drains[seq] = write, reach
-        self.writes.append(write)
+        self.log.add(write)
         if self._unused:
             self._use([span(descriptor) for descriptor in chain])
+
+    def gathered(self, first_seq: int) -> None:
+        """The worker has waited for the wait group that is numbered from `first_seq`."""
+        group = self._reads.pop(first_seq)
+        if self._watched:
+            known = self.stamp()
+            for seq in range(first_seq, first_seq + len(group)):
+                self._watched.pop(seq).known = known
 
     def retire(self, seqs: Sequence[int]) -> None:
         """The worker has waited for these transfers, for a wait group as a whole."""
@@ -130,13 +138,14 @@ class Staging:
                 self._watched.pop(seq).known = known
         if reads:
             self._reads = {seq: group for seq, group in reads.items() if seq not in seqs}
-        for seq in [seq for seq in drains if seq in seqs] if drains else ():
-            drains.pop(seq)[0].known = known
+        for seq in seqs if drains else ():
+            if seq in drains:
+                drains.pop(seq)[0].known = known
 
     @property
     def issued(self) -> list[int]:
         """The transfers that the worker has not waited for."""
-        return sorted([*self._gathers(), *self._drains])
+        return sorted([*self._gathers(), *self._drains]) if self._reads else list(self._drains)
 
     def pending(self, slot: int | None) -> bool:
         """Whether the worker has not waited for the drain of a slot; without one, for anything."""
@@ -250,6 +259,9 @@ def _rows(*sides: Sequence[Descriptor]) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 def _reach(chain: Sequence[Descriptor]) -> Span:
     """From the first byte of all to behind the last."""
+    if len(chain) == 1:
+        _, low, rows, row_bytes, _, pitch = chain[0]
+        return low, low + (rows - 1) * pitch + row_bytes
     spans = [(low, low + (rows - 1) * pitch + row_bytes) for _, low, rows, row_bytes, _, pitch in chain]
     return min([low for low, _ in spans], default=0), max([end for _, end in spans], default=0)
 

@@ -4,6 +4,7 @@
 tick between dispatch and completion belongs to one part.
 """
 
+from collections import Counter
 from collections.abc import Callable
 
 import attrs
@@ -41,7 +42,7 @@ class JobContext:
     check: JobCheck
     _tracer: Tracer | None = None
     parts: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys((*PARTS, "device"), 0), init=False)
-    counts: dict[str, int] = attrs.field(factory=dict, init=False)
+    counts: Counter[str] = attrs.field(factory=Counter, init=False)
     launched: Launch | None = attrs.field(default=None, init=False)
 
     def wait(self, ticks: int, part: str = "other") -> Steps:

@@ -5,6 +5,7 @@ physical core that is, nobody can see. After the first fault no further worker s
 their own end, so nothing flies when the launch is over.
 """
 
+from collections import Counter
 from collections.abc import Callable
 
 import attrs
@@ -32,7 +33,7 @@ class Launch:
     spec: DeviceSpec
     dma: Dma
     workers: int
-    counts: dict[str, int]
+    counts: Counter[str]
     check: JobCheck
     running: list[WorkerContext] = attrs.field(factory=list, init=False)
     ended: list[WorkerStats] = attrs.field(factory=list, init=False)

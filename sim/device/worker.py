@@ -6,6 +6,7 @@ compute, drain; `pack` does the last three as one step, and then need not wait f
 in it: the worker is ahead of the clock. Nothing sees that, since a request has its arrival and a computation its end.
 """
 
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
@@ -40,7 +41,7 @@ class WorkerContext:
     wait_state: WaitState
     workers: int
     spec: DeviceSpec
-    counts: dict[str, int]
+    counts: Counter[str]
     _dma: Dma
     staging: Staging | None = None
     stalls: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys(STALLS, 0), init=False)
@@ -111,8 +112,7 @@ class WorkerContext:
         self._group, wakeup.callbacks = descriptors, []
         ticks = self._issue_ticks * len(descriptors)
         if self._dma.ahead or not ticks:
-            self._advance("issue", ticks)
-            self._request_group(None)
+            self._request_group_at(self._advance("issue", ticks))
         else:
             self._timer.callbacks = self._on_issued
             self._pass("issue", ticks, self._timer)
@@ -120,7 +120,7 @@ class WorkerContext:
             yield wakeup
             self._resumed()
             if self.staging and self._death is None:
-                self.staging.retire(range(self._seq - len(self._group), self._seq))
+                self.staging.gathered(self._seq - len(self._group))
         if fault := self._death or wait_state.fault:
             raise fault
 
@@ -163,7 +163,7 @@ class WorkerContext:
         self._check_slot(slot)
         if ticks := self._issue_ticks * len(descriptors):
             yield from self._spend("issue", ticks)
-        self._request_drain(slot, descriptors)
+        self._request_drain(slot, descriptors, self._tick())
         self._dma.arbitrate_at_end()
 
     def pack(
@@ -181,22 +181,23 @@ class WorkerContext:
                 yield from self.wait_drains("order")
             yield from self.drain(slot, descriptors)
             return
+        staging = self.staging
         if self._can_take(slot):
-            if self.staging:
-                self.staging.retire((self._slots.get(slot, -1),))
+            if staging:
+                staging.retire((self._slots.get(slot, -1),))
         else:
             yield from self.wait_slot(slot)
-        if self.staging:
-            self.staging.pack(action)
-        self._advance("compute", ticks)
+        if staging:
+            staging.pack(action)
+        packed_at = self._advance("compute", ticks)
         if dma.moves:
-            self.wait_state.packing.append((self._ahead_to, action))
+            self.wait_state.packing.append((packed_at, action))
         if ordered:
             yield from self.wait_drains("order")
-        self._advance("issue", self._issue_ticks * len(descriptors))
-        self._request_drain(slot, descriptors)
-        if self._ahead_to <= event_queue.now(self._env):
-            self._dma.arbitrate_at_end()
+        arrival = self._advance("issue", self._issue_ticks * len(descriptors))
+        self._request_drain(slot, descriptors, arrival)
+        if arrival <= event_queue.now(self._env):
+            dma.arbitrate_at_end()
 
     def wait_drains(self, reason: str = "end") -> Steps:
         """Wait for every earlier drain; `reason` is "order" between bands, "end" at the end."""
@@ -214,7 +215,7 @@ class WorkerContext:
 
     def count(self, name: str, n: int = 1) -> None:
         """Add `n` to one of the firmware's statistics."""
-        self.counts[name] = self.counts.get(name, 0) + n
+        self.counts[name] += n
 
     @property
     def traced(self) -> bool:
@@ -260,17 +261,18 @@ class WorkerContext:
         there = 0 <= slot < self.spec.slots and self._slots.get(slot, -1) not in wait_state.unfinished
         return there and wait_state.fault is None and self._ahead_to <= event_queue.now(self._env)
 
-    def _advance(self, reason: str, ticks: int) -> None:
-        """Spend `ticks` ahead of the clock."""
+    def _advance(self, reason: str, ticks: int) -> int:
+        """Spend `ticks` ahead of the clock; returns the tick that it is then for the worker."""
         if ticks < 0:
             raise HazardError(f"worker {self.worker}: {reason} of {ticks} ticks")
         self.stalls[reason] += ticks
         now, begin = event_queue.now(self._env), self._ahead_to
         if now > begin:
             begin = now
-        self._ahead_to = begin + ticks
+        self._ahead_to = end = begin + ticks
         if self._tracer is not None:
-            self._tracer.spent(self.worker, reason, begin, begin + ticks)
+            self._tracer.spent(self.worker, reason, begin, end)
+        return end
 
     def _spend(self, reason: str, ticks: int) -> Steps:
         """Let `ticks` pass."""
@@ -308,13 +310,19 @@ class WorkerContext:
         event_queue.post(self._env, now + ticks, event_queue.WORKER, event)
         return self.wait_state.wakeup
 
-    def _request_group(self, alarm: event_queue.Alarm | None) -> None:
-        """The registers of the gathers are written: they arrive, and the wake-up event is for the last of them."""
+    def _request_group(self, _: event_queue.Alarm) -> None:
+        """The registers of the gathers are written, at the tick that it is."""
+        self._request_group_at(event_queue.now(self._env))
+        if self._death is not None:
+            event_queue.run_callbacks(self.wait_state.wakeup)
+
+    def _request_group_at(self, tick: int) -> None:
+        """The gathers arrive at `tick`, and the wake-up event is for the last of them."""
         group, first = self._group, self._seq
         if self.staging:
             self.staging.gather(first, group)
         self._seq = first + len(group)
-        seqs, tick = range(first, self._seq), self._tick()
+        seqs = range(first, self._seq)
         if self._tracer is not None:
             self._tracer.gathered(self.worker, first, group, tick)
         dma, awaited = self._dma, self.wait_state.awaited
@@ -325,19 +333,17 @@ class WorkerContext:
         except DeviceFault as death:
             self._death = death
             awaited.clear()
-            if alarm is not None:
-                event_queue.run_callbacks(self.wait_state.wakeup)
         dma.arbitrate()
 
-    def _request_drain(self, slot: int, descriptors: Sequence[Descriptor]) -> None:
+    def _request_drain(self, slot: int, descriptors: Sequence[Descriptor], arrival: int) -> None:
         seq = self._slots[slot] = self._seq
         self._seq += 1
         chain = tuple(descriptors)
         if self.staging:
             self.staging.drain(seq, slot, chain)
         if self._tracer is not None:
-            self._tracer.drained(self.worker, seq, slot, chain, self._tick())
-        self._dma.write(self._writes, seq, chain, self._tick())
+            self._tracer.drained(self.worker, seq, slot, chain, arrival)
+        self._dma.write(self._writes, seq, chain, arrival)
 
     def _resumed(self) -> None:
         """The wait for transfers is over; perhaps before the tick up to which the worker is ahead."""
@@ -368,6 +374,7 @@ class WorkerContext:
     def _may_meet_a_fault(self) -> bool:
         """Whether a transfer has a fault, or is still to arrive, when its mapping may be another."""
         now = event_queue.now(self._env)
-        return any(
-            inflight.fault is not None or inflight.arrival >= now for inflight in self.wait_state.unfinished.values()
-        )
+        for inflight in self.wait_state.unfinished.values():
+            if inflight.fault is not None or inflight.arrival >= now:
+                return True
+        return False

@@ -24,7 +24,8 @@ cause:
 | anything else: timers, workers, transfers that move bytes in steps, other people's events | its own tick |
 
 A grant adds its own transfer to the queue, so the horizon only falls while the arbiter goes on; c >= 1, so no grant
-causes anything in its own tick.
+causes anything in its own tick. What can be granted at the tick it is, needs no horizon: so it is looked for only where
+the arbiter is about to go ahead, or comes to a batch.
 
 Bytes are exact, too. Effects of one tick happen in the order in which they were posted, which is the order of grants,
 ahead or not. Only a transfer with a movement posts its later steps as it goes along, which other grants must not
@@ -58,13 +59,17 @@ from tessbed.sim.errors import HazardError
 from tessbed.sim.events import event_queue
 from tessbed.sim.events.event_queue import Alarm, Calls
 
+UNKNOWN = -1
+"""The horizon before it has been asked for: less than any tick, so that a grant leaves it unknown."""
+
 
 @attrs.define(eq=False)
 class Arbiter:
     """Grants for the `pools` of one job. `inject` is the Dma's.
 
     An in-flight transfer is completed by `on_done`; one with a movement has more events, which `schedule` puts on the
-    clock. `stalled` are those that never end, each reported to `on_stall`; `halted` stops all grants for good.
+    clock, and returns the tick of the first. `stalled` are those that never end, each reported to `on_stall`; `halted`
+    stops all grants for good.
     """
 
     env: Environment
@@ -72,17 +77,18 @@ class Arbiter:
     issue_ticks: int
     inject: Mapping[tuple[int, int], str]
     on_done: Calls
-    schedule: Callable[[InFlightTransfer], None]
+    schedule: Callable[[InFlightTransfer], int]
     on_stall: Callable[[InFlightTransfer], None]
     stalled: list[InFlightTransfer] = attrs.field(factory=list, init=False)
     halted: bool = attrs.field(default=False, init=False)
-    _first: Pool = attrs.field(init=False)
-    _others: list[Pool] = attrs.field(init=False)
+    _leading: list[Pool] = attrs.field(init=False)
+    _taking_turns: list[Pool] = attrs.field(init=False)
     _due: list[int] = attrs.field(factory=list, init=False)
     _on_arbitration: Calls = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._first, *self._others = self.pools
+        self._leading = self.pools[0].leading
+        self._taking_turns = [pool for pool in self.pools if pool.arbitration != "fifo"]
         self._on_arbitration = (self._tick_ends,)
 
     def at_end_of(self, tick: int) -> None:
@@ -98,34 +104,39 @@ class Arbiter:
 
     def _tick_ends(self, _: Any) -> None:
         self._due.pop()
-        for pool in self.pools:
+        for pool in self._taking_turns:
             if pool.arrivals:
                 pool.admit()
         self._go_on(event_queue.now(self.env))
 
     def _go_on(self, tick: int) -> None:
         """Grant by the smallest key of the pools that can, up to the first tick that has to be waited for."""
-        if self.halted:
-            return
-        horizon = self._horizon()
-        while True:
-            best, others_at = self._best(tick)
-            if best.ready_at > tick:
-                if best.ready_at >= horizon:
-                    break
-                tick = best.ready_at
-            if isinstance(best.head, ReadBatch):
-                horizon, tick = self._grant_group(best, best.head, tick, horizon, others_at)
+        leading, horizon = self._leading, UNKNOWN
+        while leading and not self.halted:
+            best, others_at = self._best(tick) if len(leading) > 1 else (leading[0], FOREVER)
+            ready_at, head = best.ready_at, best.head
+            single = type(head) is not ReadBatch
+            if horizon == UNKNOWN and (ready_at > tick or not single):
+                horizon = self._horizon()
+            if ready_at > tick:
+                if ready_at >= horizon:
+                    if ready_at < FOREVER:
+                        self.at_end_of(ready_at)
+                    return
+                tick = ready_at
+            if single:
+                causes_at = self._grant(best, head, tick)
+                if causes_at < horizon:
+                    horizon = causes_at
             else:
-                horizon = self._grant(best, best.head, tick, horizon)
-        if best.ready_at < FOREVER:
-            self.at_end_of(best.ready_at)
+                horizon, tick = self._grant_group(best, head, tick, horizon, others_at)
 
     def _best(self, tick: int) -> tuple[Pool, int]:
         """The pool that is served next, and when the next of the others can be."""
-        best, others_at = self._first, FOREVER
+        leading, others_at = self._leading, FOREVER
+        best = leading[0]
         best_at = best.ready_at
-        for pool in self._others:
+        for pool in leading[1:]:
             ready_at = pool.ready_at
             if ready_at <= tick:
                 better = best_at > tick or pool.head.key < best.head.key
@@ -150,8 +161,8 @@ class Arbiter:
             return event.done + self.issue_ticks if event.seq in event.stream.awaited else FOREVER
         return FOREVER if event.callbacks is self._on_arbitration else tick
 
-    def _grant(self, pool: Pool, inflight: InFlightTransfer, tick: int, horizon: int) -> int:
-        """Grant the head of a pool; returns the horizon."""
+    def _grant(self, pool: Pool, inflight: InFlightTransfer, tick: int) -> int:
+        """Grant the head of a pool; returns when what that puts into the queue can cause a request."""
         cost, stream = inflight.cost, inflight.stream
         port = stream.port
         inflight.grant = tick
@@ -166,15 +177,14 @@ class Arbiter:
             inflight.channel = pool.take(tick, FOREVER, FOREVER)
             self.stalled.append(inflight)
             self.on_stall(inflight)
-            return horizon
+            return FOREVER
         inflight.channel = pool.take(tick, end, done)
         port.free = start + cost.m
         if inflight.movement is not None:
-            self.schedule(inflight)
-            return self._horizon()
+            return self.schedule(inflight)
         inflight.callbacks = self.on_done
         event_queue.post(self.env, done, event_queue.EFFECT, inflight)
-        return min(horizon, done + self.issue_ticks) if inflight.seq in stream.awaited else horizon
+        return done + self.issue_ticks if inflight.seq in stream.awaited else FOREVER
 
     def _grant_group(self, pool: Pool, group: ReadBatch, tick: int, horizon: int, others_at: int) -> tuple[int, int]:
         """Grant what is left of a group from `tick` on, up to the horizon or to what other pools can grant later.

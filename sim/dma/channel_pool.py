@@ -27,9 +27,10 @@ class Pool:
     """Channels of one direction (`core` -1: of all cores). `free_at` is when each channel is idle again.
 
     `head` is what to serve next, an InFlightTransfer or a ReadBatch; `ready_at` the tick from which it can be: FOREVER
-    without a head, else when it has arrived, a channel is idle and a credit there. `in_flight` is a heap of the C of
-    those that hold a credit. `join` takes a request that has arrived, or whose arrival is known. `queue` has all that
-    wait when the pool is fifo, those still to arrive among them; `turns` those of each worker when it is round_robin.
+    without a head, else when it has arrived, a channel is idle and a credit there. `leading` has, of all pools of the
+    job, those with a head. `in_flight` is a heap of the C of those that hold a credit. `join` takes a request that has
+    arrived, or whose arrival is known. `queue` has all that wait when the pool is fifo, those still to arrive among
+    them; `turns` those of each worker when it is round_robin.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Pool:
     credits: int
     arbitration: str
     free_at: list[int]
+    leading: list["Pool"]
     arrivals: list[Any] = attrs.field(factory=list, init=False)
     queue: deque[Any] = attrs.field(factory=deque, init=False)
     turns: dict[int, deque[Any]] = attrs.field(factory=dict, init=False)
@@ -62,8 +64,7 @@ class Pool:
         for request in self.arrivals:
             self.turns.setdefault(request.worker, deque()).append(request)
         self.arrivals.clear()
-        self.head = self._next_in_turn()
-        self.ready_at = self.next_ready()
+        self._put_first(self._next_in_turn())
 
     def take(self, tick: int, until: int, done: int) -> int:
         """Grant the head at `tick`: it leaves, with a credit until `done` and the lowest idle channel `until` then.
@@ -86,21 +87,33 @@ class Pool:
     def leave(self) -> None:
         """All of the head is granted."""
         if self._in_order:
-            queue = self.queue
-            queue.popleft()
-            self.head = queue[0] if queue else None
+            self.queue.popleft()
+            head = self.queue[0] if self.queue else None
         else:
-            self._end_turn()
-        self.ready_at = FOREVER if self.head is None else self.next_ready()
+            head = self._end_turn()
+        self.head = head
+        if head is None:
+            self.ready_at = FOREVER
+            self.leading.remove(self)
+        else:
+            self.ready_at = self.next_ready()
 
     def next_ready(self) -> int:
         """When the head has arrived, a channel is idle and a credit there."""
-        ready_at, arrival, in_flight = min(self.free_at), self.head.arrival, self.in_flight
-        if arrival > ready_at:
-            ready_at = arrival
+        free_at, in_flight, ready_at = self.free_at, self.in_flight, self.head.arrival
+        idle_at = free_at[0] if len(free_at) == 1 else min(free_at)
+        if idle_at > ready_at:
+            ready_at = idle_at
         if len(in_flight) >= self.credits and in_flight[0] > ready_at:
             return in_flight[0]
         return ready_at
+
+    def _put_first(self, request: Any) -> None:
+        """Let a request be served next."""
+        if self.head is None:
+            self.leading.append(self)
+        self.head = request
+        self.ready_at = self.next_ready()
 
     def _join_queue(self, request: Any) -> None:
         """In the order of arrivals, then workers."""
@@ -113,17 +126,17 @@ class Pool:
             place -= 1
         queue.insert(place, request)
         if not place:
-            self.head = request
-            self.ready_at = self.next_ready()
+            self._put_first(request)
 
-    def _end_turn(self) -> None:
+    def _end_turn(self) -> Any:
+        """The worker whose turn it was goes behind all others; returns who is next."""
         worker = self.head.worker
         turn = self.turns[worker]
         turn.popleft()
         if not turn:
             del self.turns[worker]
         self.pointer = worker + 1
-        self.head = self._next_in_turn() if self.turns else None
+        return self._next_in_turn() if self.turns else None
 
     def _next_in_turn(self) -> Any:
         workers = sorted(self.turns)
@@ -141,8 +154,9 @@ def make_pools(spec: DeviceSpec) -> list[Pool]:
     dma = spec.dma
     cores = range(spec.cores) if dma.channel_scope == "per_core" else (-1,)
     channels = {"read": dma.read_channels, "write": dma.write_channels}
+    leading: list[Pool] = []
     return [
-        Pool(kind, core, dma.outstanding, dma.arbitration, [0] * channels[kind])
+        Pool(kind, core, dma.outstanding, dma.arbitration, [0] * channels[kind], leading)
         for core in cores
         for kind in DIRECTIONS
     ]

@@ -23,7 +23,7 @@ from simpy import Environment
 
 from tessbed.sim.dma.arbiter import Arbiter
 from tessbed.sim.dma.channel_pool import Pool, make_pools
-from tessbed.sim.dma.inflight import AT_ARRIVAL, InFlightTransfer, between, early, record_of
+from tessbed.sim.dma.inflight import AT_ARRIVAL, AT_COMPLETION, FIXED, InFlightTransfer, between, early, record_of
 from tessbed.sim.dma.read_batch import batch_of
 from tessbed.sim.dma.transfer_stream import MemoryPort, TransferStream
 from tessbed.sim.dma.wait_state import WaitState
@@ -36,7 +36,7 @@ from tessbed.sim.tracer import Tracer
 from tessbed.sim.transfer.cost import CostTable, TransferCost, cost_table
 from tessbed.sim.transfer.descriptor import Descriptor
 from tessbed.sim.transfer.memory import DeviceMemory
-from tessbed.sim.transfer.movement import Movement, connect, fit, locate, perform
+from tessbed.sim.transfer.movement import Movement, connect, copy, fit, locate, perform
 
 
 @attrs.define(eq=False)
@@ -70,6 +70,8 @@ class Dma:
     ahead: bool = attrs.field(init=False)
     arbitrate: Callable[[], None] = attrs.field(init=False)
     _plain: bool = attrs.field(init=False)
+    _granule: int = attrs.field(init=False)
+    _policy: str = attrs.field(init=False)
     _halted: bool = attrs.field(default=False, init=False)
     _on_done: Calls = attrs.field(init=False)
     _on_segment_start: Calls = attrs.field(init=False)
@@ -80,6 +82,7 @@ class Dma:
         self.pools = make_pools(self.spec)
         self.ports = [MemoryPort(name) for name in (DIRECTIONS if self.spec.memory.split_port else ("memory",))]
         self._plain = not self.inject and (not self.moves or self.spec.data_movement == "at_completion")
+        self._granule, self._policy = self.spec.write_granule_bytes, self.spec.data_movement
         issue_ticks = self.spec.dma.issue_ticks
         self._on_done = (self._complete,)
         self._arbiter = Arbiter(
@@ -109,7 +112,7 @@ class Dma:
         if self._halted:
             return
         if len(descriptors) > 1 and self.ahead and not self.tracing and self.tracer is None:
-            mapping = self.memory.latest(write=False)
+            mapping = self.memory.latest(False)
             group = mapping and batch_of(stream, seq, arrival, descriptors, self.costs, mapping)
             if group:
                 stream.requests += group.transfers
@@ -165,7 +168,7 @@ class Dma:
         self, stream: TransferStream, seq: int, tick: int, cost: TransferCost, descriptors: tuple[Descriptor, ...]
     ) -> None:
         plain = self._plain and not (self.moves and cost.partial_granules)
-        if not plain and self.inject.get((stream.worker, seq)) == "worker_died":
+        if self.inject and self.inject.get((stream.worker, seq)) == "worker_died":
             self.on_strike("worker_died", stream.worker, seq)
             raise DeviceFault("worker_died", stream.worker)
         stream.requests += 1
@@ -179,12 +182,11 @@ class Dma:
         mapping = self.memory.latest(stream.write)
         if not mapping or not fit(mapping, descriptors, stream.wait_state.scratch.size, stream.write):
             self._find_places(inflight, plain)
-        elif not plain:
+        elif plain:
+            inflight.mapping = mapping
+        else:
             array, base = mapping.array, mapping.address
-            inflight.places = [(array, descriptor.address - base) for descriptor in descriptors]
-        elif self.moves:
-            wait_state, write = stream.wait_state, stream.write
-            inflight.places = [connect(mapping, descriptor, wait_state, write) for descriptor in descriptors]
+            inflight.places = [(array, descriptor[0] - base) for descriptor in descriptors]
         if not plain:
             self._prepare(inflight)
 
@@ -198,7 +200,7 @@ class Dma:
             return
         if self.inject.get((inflight.stream.worker, inflight.seq)) == "dma_error":
             return
-        inflight.places, inflight.fault, inflight.movement = [], None, None
+        inflight.mapping, inflight.places, inflight.fault, inflight.movement = None, [], None, None
         self._look_up(inflight, movement is None)
         if granted and movement is not None:
             self._schedule(inflight)
@@ -219,90 +221,94 @@ class Dma:
 
     def _prepare(self, inflight: InFlightTransfer) -> None:
         """What is special about a transfer: an injected fault, or data that moves in several steps."""
-        stream, segments = inflight.stream, inflight.cost.segments
-        if self.inject.get((stream.worker, inflight.seq)) == "dma_error":
+        stream = inflight.stream
+        if self.inject and self.inject.get((stream.worker, inflight.seq)) == "dma_error":
             inflight.places, inflight.fault = [], DeviceFault("dma_error", inflight.descriptors[0].address)
         if self.moves:
-            move_ticks = early(self.spec.data_movement, self.seed, stream.worker, inflight.seq)
-            partial = [segment.partial_granules > 0 for segment in segments[: len(inflight.places)]]
-            granule = self.spec.write_granule_bytes
-            inflight.movement = Movement(
-                stream.kind,
-                inflight.descriptors,
-                inflight.places,
-                stream.wait_state.scratch,
-                granule,
-                partial,
-                move_ticks,
+            move_ticks = FIXED.get(self._policy) or early(self.seed, stream.worker, inflight.seq)
+            places, scratch = inflight.places, stream.wait_state.scratch
+            partial = inflight.cost.partial[: len(places)]
+            inflight.movement = movement = Movement(
+                stream.kind, inflight.descriptors, places, scratch, self._granule, partial, move_ticks
             )
-            _depart(inflight.movement, inflight.arrival)
+            if move_ticks is not AT_COMPLETION:
+                _depart(movement, inflight.arrival)
 
     def _stalls(self, inflight: InFlightTransfer) -> None:
         self.on_strike("stall", inflight.stream.worker, inflight.seq)
 
-    def _schedule(self, inflight: InFlightTransfer) -> None:
-        """Post the events between grant and completion."""
+    def _schedule(self, inflight: InFlightTransfer) -> int:
+        """Post the events between grant and completion; returns the tick of the first."""
         movement = inflight.movement
         assert movement is not None
-        if movement.move_ticks is None:
-            sample_at, deliver_at = between(self.seed, inflight)
-            event_queue.post(self.env, sample_at, event_queue.EFFECT, Alarm((lambda _: self._move(movement.sample),)))
-            event_queue.post(self.env, deliver_at, event_queue.EFFECT, Alarm((lambda _: self._move(movement.deliver),)))
-        self._next_segment(inflight, movement, inflight.start, event_queue.now(self.env))
+        if movement.move_ticks is not None:
+            return self._next_segment(inflight, movement, inflight.start, event_queue.now(self.env))
+        sample_at, deliver_at = between(self.seed, inflight)
+        event_queue.post(self.env, sample_at, event_queue.EFFECT, Alarm((lambda _: self._move(movement.sample),)))
+        event_queue.post(self.env, deliver_at, event_queue.EFFECT, Alarm((lambda _: self._move(movement.deliver),)))
+        return min(sample_at, self._next_segment(inflight, movement, inflight.start, event_queue.now(self.env)))
 
     def _move(self, step: Callable[[int], None]) -> None:
         if not self._halted:
             step(event_queue.now(self.env))
 
-    def _next_segment(self, inflight: InFlightTransfer, movement: Movement, start: int, now: int) -> None:
-        """Go to the start of the first segment from here on that has partial granules, or to completion."""
+    def _next_segment(self, inflight: InFlightTransfer, movement: Movement, start: int, now: int) -> int:
+        """Go to the start of the first segment from here on that has partial granules, or to completion.
+
+        Returns the tick of the event that it posts.
+        """
         segments, partial = inflight.cost.segments, movement.partial
         while movement.segment < len(partial) and not partial[movement.segment]:
             start += segments[movement.segment].data_ticks
             movement.segment += 1
         if movement.segment == len(partial):
-            inflight.callbacks = self._on_done
-            event_queue.post(self.env, inflight.done, event_queue.EFFECT, inflight)
+            start, inflight.callbacks = inflight.done, self._on_done
         elif start == now:
-            self._start_segment(inflight, movement, now)
+            return self._start_segment(inflight, movement, now)
         else:
             inflight.callbacks = self._on_segment_start
-            event_queue.post(self.env, start, event_queue.EFFECT, inflight)
+        event_queue.post(self.env, start, event_queue.EFFECT, inflight)
+        return start
 
     def _segment_starts(self, inflight: InFlightTransfer) -> None:
-        if inflight.movement is not None and not self._halted:
-            self._start_segment(inflight, inflight.movement, event_queue.now(self.env))
+        movement = inflight.movement
+        if movement is not None and not self._halted:
+            self._start_segment(inflight, movement, event_queue.now(self.env))
 
-    def _start_segment(self, inflight: InFlightTransfer, movement: Movement, now: int) -> None:
+    def _start_segment(self, inflight: InFlightTransfer, movement: Movement, now: int) -> int:
         movement.read_background()
         inflight.callbacks = self._on_segment_end
-        event_queue.post(
-            self.env, now + inflight.cost.segments[movement.segment].data_ticks, event_queue.EFFECT, inflight
-        )
+        end = now + inflight.cost.segments[movement.segment].data_ticks
+        event_queue.post(self.env, end, event_queue.EFFECT, inflight)
+        return end
 
     def _segment_ends(self, inflight: InFlightTransfer) -> None:
         movement = inflight.movement
         if movement is None or self._halted:
             return
-        now = event_queue.now(self.env)
-        inflight.stream.wait_state.pack_before(now)
+        now, wait_state = event_queue.now(self.env), inflight.stream.wait_state
+        if wait_state.packing:
+            wait_state.pack_before(now)
         movement.write_partial()
-        movement.segment += 1
         self._next_segment(inflight, movement, now, now)
 
     def _complete(self, inflight: InFlightTransfer) -> None:
         if self._halted:
             return
-        stream, movement = inflight.stream, inflight.movement
+        stream, movement, mapping = inflight.stream, inflight.movement, inflight.mapping
         if self.inject and self.inject.get((stream.worker, inflight.seq)) == "dma_error":
             self.on_strike("dma_error", stream.worker, inflight.seq)
         if self.moves:
-            if stream.wait_state.packing:
-                stream.wait_state.pack_before(inflight.done)
-            if movement is None:
-                stream.traffic.moved_bytes += perform(inflight.places)
-            else:
+            wait_state = stream.wait_state
+            if wait_state.packing:
+                wait_state.pack_before(inflight.done)
+            if movement is not None:
                 self._finish(inflight, movement)
+            elif mapping is not None:
+                for descriptor in inflight.descriptors:
+                    stream.traffic.moved_bytes += copy(mapping, descriptor, wait_state, stream.write)
+            else:
+                stream.traffic.moved_bytes += perform(inflight.places)
         if self.tracing:
             self.trace.append(record_of(inflight, self.origin))
         if self.tracer is not None:
@@ -310,10 +316,12 @@ class Dma:
         stream.land(inflight)
 
     def _finish(self, inflight: InFlightTransfer, movement: Movement) -> None:
-        """The bytes that have not moved yet move at C."""
+        """The bytes that have not moved yet move at C; no data before its cause, and none after the completion."""
         if movement.delivered_at < 0:
             movement.deliver(inflight.done)
-        _check_ticks(inflight, movement)
+        if not inflight.arrival <= movement.sampled_at <= movement.delivered_at <= inflight.done:
+            move_ticks = (inflight.arrival, movement.sampled_at, movement.delivered_at, inflight.done)
+            raise HazardError(f"transfer {inflight.key}: its data moves at {move_ticks}")
         inflight.stream.traffic.moved_bytes += movement.moved_bytes
 
 
@@ -324,10 +332,3 @@ def _depart(movement: Movement, tick: int) -> None:
         movement.sample(tick)
     if move_ticks and move_ticks[1] == AT_ARRIVAL:
         movement.deliver(tick)
-
-
-def _check_ticks(inflight: InFlightTransfer, movement: Movement) -> None:
-    """No data before its cause, and none after the completion."""
-    if not inflight.arrival <= movement.sampled_at <= movement.delivered_at <= inflight.done:
-        move_ticks = (inflight.arrival, movement.sampled_at, movement.delivered_at, inflight.done)
-        raise HazardError(f"transfer {inflight.key}: its data moves at {move_ticks}")

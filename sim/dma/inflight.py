@@ -17,12 +17,15 @@ from tessbed.sim.hash_random import draw
 from tessbed.sim.stats import TransferRecord
 from tessbed.sim.transfer.cost import TransferCost
 from tessbed.sim.transfer.descriptor import Descriptor
+from tessbed.sim.transfer.memory import Mapping
 from tessbed.sim.transfer.movement import Movement
 
 AT_ARRIVAL, AT_DONE = -1, -2  # ticks of moves that are named before they are known
 TransferTicks = tuple[int, int]
 ENDPOINTS: tuple[TransferTicks, ...] = ((AT_ARRIVAL, AT_ARRIVAL), (AT_ARRIVAL, AT_DONE), (AT_DONE, AT_DONE))
-FIXED: dict[str, TransferTicks] = {"at_issue": ENDPOINTS[0], "at_completion": ENDPOINTS[2]}
+AT_ISSUE, _, AT_COMPLETION = ENDPOINTS
+FIXED: dict[str, TransferTicks] = {"at_issue": AT_ISSUE, "at_completion": AT_COMPLETION}
+"""(t1, t2) by policy; the policy "seeded" is not here."""
 
 
 @queue_entry
@@ -30,8 +33,9 @@ FIXED: dict[str, TransferTicks] = {"at_issue": ENDPOINTS[0], "at_completion": EN
 class InFlightTransfer:
     """One transfer's run state; ticks are absolute, -1 until known. It is an event of the clock: its next step.
 
-    `seq` counts all transfers of the worker from 0, `number` those of the direction from 1. `places` has the place of
-    each descriptor that may move, or its copy where one copy at C is all there is to do; else `movement` does more.
+    `seq` counts all transfers of the worker from 0, `number` those of the direction from 1. Where one copy at C is all
+    there is to do, all descriptors are in `mapping`, or `places` has a copy for each that may move. Else `places` has
+    the place of each that may move, and `movement` moves the bytes.
     """
 
     stream: TransferStream
@@ -40,6 +44,7 @@ class InFlightTransfer:
     arrival: int
     cost: TransferCost
     descriptors: tuple[Descriptor, ...]
+    mapping: Mapping | None = attrs.field(default=None, init=False)
     places: Sequence[Any] = attrs.field(default=(), init=False)
     fault: DeviceFault | None = attrs.field(default=None, init=False)
     movement: Movement | None = attrs.field(default=None, init=False)
@@ -84,10 +89,8 @@ class InFlightTransfer:
         return sum(segment.payload_bytes for segment in self.cost.segments[len(self.places) :])
 
 
-def early(policy: str, seed: int, worker: int, seq: int) -> TransferTicks | None:
-    """(t1, t2) when both are endpoints, as AT_ARRIVAL or AT_DONE; None when they lie between G and C."""
-    if policy != "seeded":
-        return FIXED[policy]
+def early(seed: int, worker: int, seq: int) -> TransferTicks | None:
+    """(t1, t2) by chance, when both are endpoints, as AT_ARRIVAL or AT_DONE; None when they lie between G and C."""
     chance = draw(seed, worker, seq)
     return ENDPOINTS[(chance >> 1) % len(ENDPOINTS)] if chance & 1 else None
 

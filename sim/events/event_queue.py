@@ -39,7 +39,8 @@ read its `core.Environment.step` and `events.Process._resume`, run the suite, an
 """
 
 from collections.abc import Callable, Sequence
-from heapq import heapify, heappush
+from heapq import heapify, heappop, heappush
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import attrs
@@ -55,6 +56,8 @@ EFFECT = URGENT
 WORKER = NORMAL
 ARBITRATION = EventPriority(2)
 TIMEOUT = EventPriority(3)
+now: Callable[[Environment], int] = attrgetter("_now")
+"""The tick it is."""
 Calls = Sequence[Callable[[Any], Any]]
 T = TypeVar("T")
 
@@ -100,11 +103,6 @@ def abandon(process: Process) -> None:
     target = process.target if process.is_alive else None
     if target is not None and target.callbacks is not None:
         target.callbacks.remove(process._resume)
-
-
-def now(env: Environment) -> int:
-    """The tick it is."""
-    return env._now  # pyright: ignore[reportReturnType]
 
 
 def post(env: Environment, tick: int, place: EventPriority, event: Any) -> None:
@@ -161,6 +159,22 @@ def run_callbacks(event: Any) -> None:
     calls, event.callbacks = event.callbacks, None
     for each in calls:
         each(event)
+
+
+def run_until_any(env: Environment, over: Sequence[Any]) -> None:
+    """Let one event after the other happen until there is something in `over`; raises EmptySchedule when none is left.
+
+    It is `Environment.step` in a loop of its own, but for failures, and for an environment that steps in another way.
+    """
+    queue, step, own = env._queue, env.step, type(env).step is not Environment.step
+    while not over:
+        if own or not queue or not queue[0][3]._ok:
+            step()
+            continue
+        env._now, _, _, event = heappop(queue)
+        calls, event.callbacks = event.callbacks, None  # pyright: ignore[reportAttributeAccessIssue]
+        for call in calls:
+            call(event)
 
 
 def wake(env: Environment, event: Any) -> None:

@@ -8,6 +8,7 @@ these orders, so they are left out. When every core has ended, the host reads: w
 Bytes move through the same `Movement` as in the tick engine, and the firmware runs unchanged.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -61,7 +62,7 @@ class UntimedEngine:
     executed: list[ExecutedAction] = attrs.field(factory=list, init=False)
     actions: int = attrs.field(default=0, init=False)
     transfers: int = attrs.field(default=0, init=False)
-    counts: dict[str, int] = attrs.field(factory=dict, init=False)
+    counts: Counter[str] = attrs.field(factory=Counter, init=False)
     _ready: list[Thread] = attrs.field(factory=list, init=False)
     _held: list[Thread] = attrs.field(factory=list, init=False)
     _cores: int = attrs.field(default=0, init=False)

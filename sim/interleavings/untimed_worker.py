@@ -4,6 +4,7 @@ Every wait is a place where other threads may go on, and so is the start of each
 that has just been asked for may begin at any action afterwards anyhow.
 """
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -37,7 +38,7 @@ class UntimedWorker:
     workers: int
     spec: DeviceSpec
     scratch: np.ndarray
-    counts: dict[str, int]
+    counts: Counter[str]
     staging: Staging | None
     _begin: Begin
     _unfinished: dict[int, Transfer] = attrs.field(factory=dict, init=False)
@@ -106,7 +107,7 @@ class UntimedWorker:
 
     def count(self, name: str, n: int = 1) -> None:
         """Add `n` to one of the firmware's statistics."""
-        self.counts[name] = self.counts.get(name, 0) + n
+        self.counts[name] += n
 
     def note(self, **words: int | str) -> None:
         """Nothing: there is no time to show it in."""

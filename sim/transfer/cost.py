@@ -60,7 +60,10 @@ class Segment(NamedTuple):
 
 @attrs.frozen
 class TransferCost:
-    """A transfer's five integers (d, s, m, c, l) and the segments they are sums of."""
+    """A transfer's five integers (d, s, m, c, l) and the segments they are sums of.
+
+    `partial` says of each segment whether it has partial granules.
+    """
 
     d: str
     s: int
@@ -73,6 +76,11 @@ class TransferCost:
     bursts: int
     pages: int
     partial_granules: int
+    partial: tuple[bool, ...] = attrs.field(init=False, eq=False, repr=False)
+
+    @partial.default  # pyright: ignore[reportAttributeAccessIssue]
+    def _partial(self) -> tuple[bool, ...]:
+        return tuple(segment.partial_granules > 0 for segment in self.segments)
 
 
 @attrs.define(eq=False)

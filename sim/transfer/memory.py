@@ -33,13 +33,20 @@ class Mapping:
 
 @attrs.define(eq=False)
 class DeviceMemory:
-    """The window of `spec` and what is mapped in it. `on_change` is called after each change of the mappings."""
+    """The window of `spec` and what is mapped in it. `on_change` is called after each change of the mappings.
+
+    `latest` says where the latest access of its sort, a write or not, was, if that is still mapped.
+    """
 
     spec: MemorySpec
     on_change: Callable[[], None] | None = attrs.field(default=None, init=False)
     _starts: list[int] = attrs.field(factory=list, init=False)
     _mappings: list[Mapping] = attrs.field(factory=list, init=False)
     _latest: dict[bool, Mapping | None] = attrs.field(factory=dict, init=False)
+    latest: Callable[[bool], Mapping | None] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.latest = self._latest.get
 
     @property
     def mappings(self) -> tuple[Mapping, ...]:
@@ -74,10 +81,6 @@ class DeviceMemory:
         view = array[offset : offset + nbytes]
         view.flags.writeable = write
         return view
-
-    def latest(self, write: bool) -> Mapping | None:
-        """Where the latest access of its sort was, if that is still mapped."""
-        return self._latest.get(write)
 
     def locate(self, address: int, nbytes: int, write: bool) -> tuple[np.ndarray, int]:
         """The array that holds [address, address + nbytes) and where in it; raises MemoryFault."""

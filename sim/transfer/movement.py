@@ -74,6 +74,24 @@ def connect(mapping: Mapping, descriptor: Descriptor, owner: ScratchOwner, write
     return (outside, inside) if write else (inside, outside)
 
 
+def copy(mapping: Mapping, descriptor: Descriptor, owner: ScratchOwner, write: bool) -> int:
+    """Make the copy that a descriptor represents, which has its place in that mapping; returns how many bytes."""
+    address, low, rows, row_bytes, pitch, scratch_pitch = descriptor
+    offset = address - mapping.address
+    size = rows * row_bytes
+    if rows == 1 or pitch == row_bytes == scratch_pitch:
+        if write:
+            mapping.view[offset : offset + size] = owner.view[low : low + size]
+        else:
+            owner.view[low : low + size] = mapping.view[offset : offset + size]
+    else:
+        outside = _rows(mapping.array, offset, rows, row_bytes, pitch)
+        inside = _rows(owner.scratch, low, rows, row_bytes, scratch_pitch)
+        target, source = (outside, inside) if write else (inside, outside)
+        target[...] = source
+    return size
+
+
 def perform(copies: Sequence[Copy]) -> int:
     """Move the bytes now; returns how many."""
     moved = 0
@@ -88,7 +106,7 @@ class Movement:
     """Bytes that move in more than one step. `move_ticks` are t1 and t2 where they are known before the grant.
 
     `samples` are the source bytes of each descriptor, rows one after the other, once taken. `segment` is the one
-    whose partial granules are under way, with `background` read.
+    whose partial granules are under way, by `split`, with `background` read.
     """
 
     kind: str
@@ -102,6 +120,7 @@ class Movement:
     sampled_at: int = attrs.field(default=-1, init=False)
     delivered_at: int = attrs.field(default=-1, init=False)
     segment: int = attrs.field(default=0, init=False)
+    split: RunSplit | GridSplit = attrs.field(init=False)
     background: Any = attrs.field(init=False)
     _splits: dict[int, RunSplit | GridSplit] = attrs.field(factory=dict, init=False)
     moved_bytes: int = attrs.field(default=0, init=False)
@@ -125,14 +144,17 @@ class Movement:
 
     def read_background(self) -> None:
         """The segment's data starts: read its partial granules."""
-        storage, offset = self.places[self.segment]
-        self.background = self._split(self.segment).read(storage, offset)
+        segment = self.segment
+        storage, offset = self.places[segment]
+        self.split = split = self._split(segment)
+        self.background = split.read(storage, offset)
 
     def write_partial(self) -> None:
-        """The segment's data ends: write its partial granules whole."""
-        storage, offset = self.places[self.segment]
-        background, payload = self.background, self._payload(self.segment)
-        self.moved_bytes += self._split(self.segment).merge(storage, offset, background, payload)
+        """The segment's data ends: write its partial granules whole, and go to the next segment."""
+        segment = self.segment
+        storage, offset = self.places[segment]
+        self.moved_bytes += self.split.merge(storage, offset, self.background, self._payload(segment))
+        self.segment = segment + 1
 
     def _moving(self) -> Iterator[tuple[Descriptor, Place]]:
         return zip(self.descriptors, self.places, strict=False)

@@ -28,21 +28,23 @@ class GranuleBlock(NamedTuple):
 
 @attrs.frozen(eq=False)
 class RunSplit:
-    """One run, whose first byte is `phase` bytes into its granule: partial `blocks`, and the range `full` between."""
+    """One run, whose first byte is `phase` bytes into its granule: partial `blocks`, and the range `full` between.
+
+    `has_full` says whether a granule is full, of either kind of split.
+    """
 
     phase: int
     blocks: tuple[GranuleBlock, ...]
     full: slice
-
-    @property
-    def has_full(self) -> bool:
-        """Whether a granule is full."""
-        return self.full.start < self.full.stop
+    has_full: bool
 
     def read(self, storage: np.ndarray, offset: int) -> list[bytes]:
         """The partial granules of each block."""
-        base, view = offset - self.phase, storage.data
-        return [bytes(view[base + first : base + end]) for _, _, first, end in self.blocks]
+        base, view, blocks = offset - self.phase, storage.data, self.blocks
+        if len(blocks) == 1:
+            _, _, first, end = blocks[0]
+            return [bytes(view[base + first : base + end])]
+        return [bytes(view[base + first : base + end]) for _, _, first, end in blocks]
 
     def merge(self, storage: np.ndarray, offset: int, blocks: list[bytes], payload: np.ndarray) -> int:
         """Write the partial granules."""
@@ -74,11 +76,7 @@ class GridSplit:
     source: np.ndarray
     full: np.ndarray
     full_source: np.ndarray
-
-    @property
-    def has_full(self) -> bool:
-        """Whether a granule is full."""
-        return self.full.size > 0
+    has_full: bool
 
     def read(self, storage: np.ndarray, offset: int) -> np.ndarray:
         """The partial granules, shape (partial, granule)."""
@@ -116,7 +114,7 @@ def _split_run(phase: int, nbytes: int, granule: int) -> RunSplit:
         for start, stop in pieces
         if start < stop
     ]
-    return RunSplit(phase, tuple(blocks), slice(low, high))
+    return RunSplit(phase, tuple(blocks), slice(low, high), low < high)
 
 
 def _split_grid(phase: int, rows: int, row_bytes: int, pitch: int, granule: int) -> GridSplit:
@@ -133,7 +131,7 @@ def _split_grid(phase: int, rows: int, row_bytes: int, pitch: int, granule: int)
     into = _runs(block * granule + lows % granule, highs - lows)
     full_source = _runs(sources + first_full * granule - starts, counts, granule)
     full = _runs(first_full, counts)
-    return GridSplit(granule, partial, into, _runs(sources_from, highs - lows), full, full_source)
+    return GridSplit(granule, partial, into, _runs(sources_from, highs - lows), full, full_source, full.size > 0)
 
 
 def _runs(starts: np.ndarray, lengths: np.ndarray, step: int = 1) -> np.ndarray:

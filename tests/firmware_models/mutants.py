@@ -17,6 +17,7 @@ import pytest
 from tessbed.firmware_models import band as band_module
 from tessbed.firmware_models import descriptors, worker_loop
 from tessbed.firmware_models.ops import pack, unpack
+from tessbed.firmware_models.vector_ops import Packer
 from tests.oracle import Geometry
 
 HWC = (-1, 0, 1, 2)
@@ -85,7 +86,7 @@ def loop(
                 yield from getattr(worker, gather)(group, oversized=band.oversized)
             if slot_wait:
                 yield from worker.wait_slot(slot)
-            yield from worker.compute(band.ticks, worker_loop.Packer(worker.scratch, band.steps))
+            yield from worker.compute(band.ticks, Packer(worker.scratch, band.steps))
             if ordered:
                 yield from worker.wait_drains("order")
             for chain in [band.chain] if chained else [[descriptor] for descriptor in band.chain]:

@@ -68,7 +68,7 @@ def touched(scratch: np.ndarray, band: Band) -> np.ndarray:
     for background in (0x00, 0xFF):
         scratch[:] = background
         for step in band.steps:
-            step(scratch)
+            step.on(scratch)()
         changed |= scratch != background
     return changed
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import simpy
+from simpy.core import EmptySchedule
 
 from tessbed.sim.errors import EngineError
 from tessbed.sim.events import event_queue
@@ -77,3 +78,77 @@ def test_the_earliest_cause_is_the_least_of_all_entries(ticks, causes, earliest)
     for tick in ticks:
         event_queue.post(env, tick, event_queue.EFFECT, event_queue.Alarm())
     assert event_queue.earliest_cause(env, lambda tick, _: causes.get(tick, tick), 99) == earliest
+
+
+def story(run, env: simpy.Environment) -> list[tuple[int, str]]:
+    """What happens where processes, timeouts, failures and entries that are no events meet, until the fifth ring."""
+    seen, rings = [], []
+
+    def process(name: str, ticks: tuple[int, ...], failing: simpy.Event | None = None):
+        for wait in ticks:
+            yield env.timeout(wait)
+            seen.append((env.now, name))
+        if failing is not None:
+            try:
+                yield failing
+            except KeyError:
+                seen.append((env.now, f"{name} caught"))
+
+    def ring(_: object) -> None:
+        seen.append((env.now, "ring"))
+        rings.append(env.now)
+
+    failing = env.event()
+    env.process(process("a", (1, 2, 3), failing))
+    env.process(process("b", (3, 0, 3)))
+    for tick in (0, 3, 3, 6, 9, 12):
+        event_queue.post(env, tick, event_queue.EFFECT, event_queue.Alarm((ring,)))
+    event_queue.at(env, 7, event_queue.WORKER, lambda _: failing.fail(KeyError("no")), None)
+    run(lambda: len(rings) >= 5, rings)
+    return seen
+
+
+def test_the_loop_does_what_steps_do():
+    """Every event in the same tick and order, also one that fails and is caught, up to the one that ends the wait."""
+    one, other = simpy.Environment(), simpy.Environment()
+
+    def by_steps(over, _) -> None:
+        while not over():
+            one.step()
+
+    def by_loop(_, rings) -> None:
+        ended: list[int] = []
+        event_queue.post(other, 9, event_queue.EFFECT, event_queue.Alarm((ended.append,)))
+        event_queue.run_until_any(other, ended)
+
+    steps = story(by_steps, one)
+    assert steps == story(by_loop, other)
+    assert (7, "a caught") in steps
+    assert (steps[-1], other.now) == ((9, "ring"), 9)
+
+
+def test_the_loop_ends_as_a_step_does():
+    """A failure that nobody catches is raised, an empty queue raises EmptySchedule."""
+    env = simpy.Environment()
+    env.event().fail(KeyError("nobody"))
+    with pytest.raises(KeyError, match="nobody"):
+        event_queue.run_until_any(env, [])
+    with pytest.raises(EmptySchedule):
+        event_queue.run_until_any(env, [])
+
+
+def test_an_environment_may_step_in_its_own_way():
+    """A RealtimeEnvironment waits in its step: the loop leaves every event to it."""
+
+    class Counting(simpy.Environment):
+        steps = 0
+
+        def step(self) -> None:
+            self.steps += 1
+            super().step()
+
+    env, over = Counting(), []
+    event_queue.post(env, 3, event_queue.EFFECT, event_queue.Alarm((lambda _: None,)))
+    event_queue.post(env, 4, event_queue.EFFECT, event_queue.Alarm((over.append,)))
+    event_queue.run_until_any(env, over)
+    assert (env.steps, env.now) == (2, 4)

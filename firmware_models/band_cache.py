@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator
 import attrs
 
 from tessbed.firmware_models.band import BANDS, Band, DrainFootprint, WorkItem, drain_footprint
-from tessbed.sim.transfer.descriptor import moved
+from tessbed.sim.transfer.descriptor import shifted
 
 MOST_CACHED_DESCRIPTORS = 4096
 
@@ -28,10 +28,10 @@ class BandTemplate:
         """The same band of an equal work item whose input and output are at these addresses."""
         band, reads_by, drains_by = self.band, source - self.input, target - self.output
         return Band(
-            moved(band.reads, reads_by),
+            shifted(band.reads, reads_by),
             band.steps,
             band.ticks,
-            moved(band.chain, drains_by),
+            shifted(band.chain, drains_by),
             self.footprint(target),
             band.oversized,
             band.counts,

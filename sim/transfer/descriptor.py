@@ -25,7 +25,7 @@ class Descriptor(NamedTuple):
 _descriptor = partial(tuple.__new__, Descriptor)  # half the time of Descriptor(...), which is a function in Python
 
 
-def moved(descriptors: Iterable[Descriptor], by: int) -> list[Descriptor]:
+def shifted(descriptors: Iterable[Descriptor], by: int) -> list[Descriptor]:
     """The same descriptors `by` bytes further on in memory."""
     return [
         _descriptor((address + by, scratch, rows, row_bytes, pitch, scratch_pitch))

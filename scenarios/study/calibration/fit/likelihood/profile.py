@@ -129,7 +129,7 @@ class _Walk:
         """The next step from a place beyond the end that is inside; None where none is."""
         stopped = set(self.stopped)
         for step in self._places_beyond(end):
-            rise = self._look(step, PROMISING * step / end * self.target)
+            rise = self._look(step, PROMISING * self.target * step / end)
             if rise <= self.target:
                 self.inside, self.outside = (step, rise), None
                 return min(step * ONWARD, farthest)
@@ -140,7 +140,7 @@ class _Walk:
         """Where to look, by how far it is from the solution: at whole values, which devices have."""
         own = float(self.best.point[self.number])
         low, high = float(self.problem.lowest[self.number]), float(self.problem.highest[self.number])
-        far = (min(high, max(low, own + self.direction * end * factor)) for factor in BEYOND)
+        far = (min(high, max(low, own + self.direction * end * factor)) for factor in BEYOND if end)
         steps = {self.direction * (self.problem.whole(self.number, at) - own) for at in far}
         return sorted(step for step in steps if step > end * (1 + NEAR))
 

@@ -23,6 +23,7 @@ class AnalyticProblem:
     lowest: Floats
     highest: Floats
     parameters: tuple[FreeParameter, ...] = ()
+    grain: float = 0.0
 
     @property
     def model(self) -> Any:
@@ -40,8 +41,8 @@ class AnalyticProblem:
         return point
 
     def whole(self, number: int, at: float) -> float:
-        """Every place is one of a whole value."""
-        return at
+        """The nearest multiple of the grain; without one every place is that of a whole value."""
+        return round(at / self.grain) * self.grain if self.grain else at
 
     def timings(self, values: Floats, like: Any = None) -> Any:
         """Nothing is timed; each is counted as one."""

@@ -2,6 +2,7 @@
 
 from math import sqrt
 
+import attrs
 import numpy as np
 import pytest
 
@@ -67,3 +68,11 @@ def test_behind_a_wall_may_be_nothing() -> None:
     """Where S is above the threshold again behind it, the interval ends at the wall."""
     found = solved(walled(2.0, 4.5), 0)
     assert 1.7 < (found.sides[1].end or 0.0) < 2.1
+
+
+def test_data_without_scatter_leave_no_interval() -> None:
+    """Where the solution explains everything exactly, nothing beside it is inside, whole values neither."""
+    problem = attrs.evolve(linear(MATRIX, [0.6, 0.6]), grain=1.0)
+    best = Solution(np.array([0.3, 0.3]), 0.0, 0)
+    found = profile(problem, best, problem.derivatives(best.point), 0, 0.3, 0.0, np.zeros((2, 2)))
+    assert [side.end for side in found.sides] == pytest.approx([0.3, 0.3])

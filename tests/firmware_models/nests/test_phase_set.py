@@ -53,6 +53,12 @@ def test_every_drain_comes_with_a_read_that_a_long_loop_pairs_it_with() -> None:
     assert (pairs.first, pairs.across, pairs.step) == (16, 1, 256)
 
 
+def test_long_loops_bring_the_drains_of_all_of_them() -> None:
+    """Loops in which drains alone move: those of the finest one come with each read, whichever loop is inside."""
+    for moves in (((0, 16), (0, 64)), ((0, 64), (0, 16))):
+        assert pairs_of((4096, 4096), moves).step == 16
+
+
 def test_many_short_loops_count_as_long_ones() -> None:
     """4,000 turns by an odd number of bytes, twice, would be sixteen million places."""
     pairs = pairs_of((4000, 4000), ((1, 0), (0, 1)))

@@ -18,7 +18,6 @@ from tessbed.scenarios.study.calibration.fit.likelihood.verdicts import (
     combinations,
     estimates,
     interval_of,
-    whole_interval,
     whole_range,
 )
 from tessbed.scenarios.study.calibration.fit.local_fit import LocalFit
@@ -35,7 +34,6 @@ def calibration_of(
     given: FitInput, assembly: Assembly, runner: TaskRunner, tried: Choices, judgement: Judgement
 ) -> Calibration:
     """The calibration that follows from the verdicts."""
-    judgement = judgement if assembly.relative else _of_whole_numbers(judgement)
     found, problem = judgement.fit, judgement.fit.problem
     final = _with_guesses(judgement, runner)
     known = [Estimate(path, given.guess(path), round(problem.base[path]), "known", "setup") for path in assembly.known]
@@ -59,17 +57,6 @@ def calibration_of(
         lack=found.scatter.lack,
     )
     return relative_to_clock(calibration) if assembly.relative else calibration
-
-
-def _of_whole_numbers(judgement: Judgement) -> Judgement:
-    """The same with intervals of whole numbers, which all parameters of a device are."""
-    problem, point = judgement.fit.problem, judgement.fit.best.point
-    verdicts = {}
-    for number, verdict in judgement.verdicts.items():
-        parameter = problem.parameters[number]
-        interval = whole_interval(parameter, parameter.value(float(point[number])), verdict.interval)
-        verdicts[number] = attrs.evolve(verdict, interval=interval)
-    return attrs.evolve(judgement, verdicts=verdicts)
 
 
 def _with_guesses(judgement: Judgement, runner: TaskRunner) -> LocalFit:
@@ -105,7 +92,7 @@ def _held(name: str, found: LocalFit, places: Mapping[int, int], runner: TaskRun
 
 
 def _judged(judgement: Judgement, final: LocalFit) -> tuple[Estimate, ...]:
-    """The estimates of the free parameters, with whole values inside their intervals."""
+    """The estimates of the free parameters, with whole values inside their intervals rounded outwards."""
     problem = judgement.fit.problem
     ranges = {problem.parameters[n].path: verdict.interval for n, verdict in judgement.verdicts.items()}
     limits = {one.path: whole_range(one, ranges[one.path]) for one in final.problem.parameters}

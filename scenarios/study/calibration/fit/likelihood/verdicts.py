@@ -1,7 +1,7 @@
 """Verdicts: from profiles and confounded groups to what may be said of each parameter, and what stays at its guess."""
 
 from collections.abc import Mapping, Sequence
-from math import ceil, floor, sqrt
+from math import ceil, floor
 
 import attrs
 
@@ -14,7 +14,6 @@ from tessbed.scenarios.study.calibration.parameter_space import FreeParameter
 from tessbed.scenarios.study.calibration.prediction.launch_model import Floats
 
 Interval = tuple[float | None, float | None]
-HAIR = 1e-9
 
 
 @attrs.frozen(eq=False)
@@ -56,7 +55,11 @@ def verdict_of(
 
 
 def interval_of(parameter: FreeParameter, one: ParameterProfile) -> Interval:
-    """The interval of a profile, as values of the parameter."""
+    """The interval of a profile, as values of the parameter: real numbers, though a device has whole ones.
+
+    Widened to the whole numbers that are as good as the best whole one, intervals of 90 % would hold the truth in 97 of
+    100 cases, since many are narrower than one.
+    """
     ends = [None if side.end is None else parameter.value(side.end) for side in one.sides]
     low, high = reversed(ends) if parameter.scale == "share" else ends
     return low, high
@@ -67,28 +70,6 @@ def whole_range(parameter: FreeParameter, interval: Interval) -> tuple[int, int]
     low, high = interval
     least = parameter.low if low is None else max(parameter.low, floor(low))
     return least, parameter.high if high is None else min(parameter.high, ceil(high))
-
-
-def whole_interval(parameter: FreeParameter, best: float, interval: Interval) -> Interval:
-    """The interval of a parameter that is a whole number, from that of any numbers, which it holds.
-
-    No device has the best value itself: its place takes the whole number with the least S, which is inside whatever its
-    own S is, and so is any other whole number that exceeds *its* S by less than the threshold. S rises with the square
-    of the way from `best` to either end.
-    """
-    low, high = interval
-    wider = sqrt(1 + min(_rise(floor(best), best, interval), _rise(ceil(best), best, interval)) ** 2)
-    if low is not None:
-        low = max(float(parameter.low), min(low, ceil(best - (best - low) * wider - HAIR)))
-    if high is not None:
-        high = min(float(parameter.high), max(high, floor(best + (high - best) * wider + HAIR)))
-    return low, high
-
-
-def _rise(place: float, best: float, interval: Interval) -> float:
-    """The root of the rise of S there, relative to that of the threshold; 0 towards an open side."""
-    end = interval[place > best]
-    return 0.0 if end is None or place == best else (place - best) / (end - best)
 
 
 def estimates(

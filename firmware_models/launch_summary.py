@@ -58,7 +58,9 @@ class _OutlineKey:
 
 def outline(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline:
     """The launch of `workers`, kept for all devices on which it is the same."""
-    return _outline(_OutlineKey(_in_first_page(geometry), workers, fields_that_plan(spec), spec))
+    key = _OutlineKey(_in_first_page(geometry), workers, fields_that_plan(spec), spec)
+    small = geometry.tiles <= SMALL_TILES and geometry.input_bytes + geometry.output_bytes <= SMALL_BYTES
+    return _small_outline(key) if small else _long_outline(key)
 
 
 @lru_cache(maxsize=64)
@@ -113,13 +115,16 @@ def _cost(counts: Counts, spec: DeviceSpec, priced: dict[Counts, Cost]) -> Cost:
 
 
 @lru_cache(maxsize=256)
-def _outline(wanted: _OutlineKey) -> Outline:
-    geometry = wanted.geometry
-    if geometry.tiles <= SMALL_TILES and geometry.input_bytes + geometry.output_bytes <= SMALL_BYTES:
-        templates = _templates_of(geometry, fields_that_shape(wanted.spec))
-        known = _parts_of(geometry, wanted.fields, templates)
-        return EnumeratingPlanner(wanted.spec, known).draw(geometry, wanted.workers)
-    return plan_launch(geometry, wanted.spec, wanted.workers)
+def _small_outline(wanted: _OutlineKey) -> Outline:
+    templates = _templates_of(wanted.geometry, fields_that_shape(wanted.spec))
+    known = _parts_of(wanted.geometry, wanted.fields, templates)
+    return EnumeratingPlanner(wanted.spec, known).draw(wanted.geometry, wanted.workers)
+
+
+@lru_cache(maxsize=32)
+def _long_outline(wanted: _OutlineKey) -> Outline:
+    """Few are kept: with its nests and parts one may hold ten MiB."""
+    return plan_launch(wanted.geometry, wanted.spec, wanted.workers)
 
 
 @lru_cache(maxsize=16)

@@ -25,6 +25,8 @@ from tessbed.sim.transfer.phase_counts import distinct
 
 MOST_APART = 1 << 16
 """Places of a band whose reads move apart, all of which are listed."""
+MOST_AXES = 32
+"""Reads that move apart in one band; numpy has no arrays of more than 64 axes, old ones of 32."""
 MOST_MIXED = 1 << 12
 """Bands of which some may never come that are listed for one whose reads move apart to more places."""
 
@@ -149,13 +151,13 @@ def _mixed(
         kinds.append(places[distinct(of.reads.columns(moves_with).numbers_of(number, places))[0]])
     places = times_at(turns_of(counts, drain[1:]))[0] + drain[0]
     drained = np.unique(np.concatenate([end[may] for end, may in zip(*_ends(of, places, flags), strict=True)]))
-    if prod(map(len, kinds)) * len(drained) > MOST_MIXED:
+    if prod(map(len, kinds)) * len(drained) > MOST_MIXED or len(kinds) > MOST_AXES:
         raise TooManyPlaces
     reads = np.unique(of.reads.apart(moves_with, [mixed.reshape(-1) for mixed in np.meshgrid(*kinds)]))
     return [(read, end // 2, bool(end % 2)) for read in reads.tolist() for end in drained.tolist()]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _places_apart(movers: tuple[tuple[int, ...], ...], counts: tuple[int, ...]) -> Array | None:
     """The different places that come together, in a row for all movers; None where they are many."""
     places = np.zeros((1, len(movers)), np.int64)

@@ -39,7 +39,7 @@ def turns_of(counts: Iterable[int], moves: Iterable[int]) -> Turns:
     return tuple([(count, move % PAGE_BYTES) for count, move in zip(counts, moves, strict=True)])
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def times_at(turns: Turns) -> tuple[Array, Array]:
     """The places at which something comes that starts at place 0, and how often it comes at each."""
     times = np.zeros(PAGE_BYTES, np.int64)
@@ -47,7 +47,10 @@ def times_at(turns: Turns) -> tuple[Array, Array]:
     for count, move in turns:
         times = spread(times, count, move)
     places = np.flatnonzero(times)
-    return places, times[places]
+    times = times[places]
+    places.setflags(write=False)
+    times.setflags(write=False)
+    return places, times
 
 
 def spread(values: Array, count: int, move: int) -> Array:
@@ -94,7 +97,7 @@ class Pairs:
         return reads.reshape(-1), rests.reshape(-1)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def pairs_of(counts: tuple[int, ...], moves: tuple[tuple[int, int], ...]) -> Pairs:
     """The pairs of a nest of loops of these counts, by how much a turn of each moves reads and drains."""
     long, short = [], []

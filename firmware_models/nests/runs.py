@@ -34,7 +34,10 @@ class NestRuns:
         bands = np.full(2 * len(self.table.parts), -1, np.int32)
         bands[[*self.numbers.known]] = [*self.numbers.known.values()]
         for sequence, times in sequences(self.table, self.nodes):
-            yield BandRun(array("i", bands[sequence].tobytes()), times)
+            numbers = bands[sequence]
+            if numbers.min() < 0:
+                raise AssertionError("the totals of the nests lack a band that their runs have")
+            yield BandRun(array("i", numbers.tobytes()), times)
 
 
 def sequences(table: PartTable, nodes: Sequence[Node]) -> Iterator[tuple[Array, int]]:

@@ -16,6 +16,8 @@ from tessbed.kernels.a65.numpy_values import WORD
 from tessbed.kernels.plan import Plan
 
 FEW_CHANNELS = 8
+LONGEST_ITEM = 1 << 30
+"""An item of numpy has less than 2 GiB; longer runs are bytes with an axis of their own."""
 ZERO = np.array(0, WORD)
 
 
@@ -63,7 +65,7 @@ def run_steps(block: Block, packs: bool, planes: int = 1) -> Iterator[Copy]:
     With more `planes`, the same bytes of the linear side go to each of them in turn.
     """
     channels, (extents, tiled, linear) = block.channels, columns(block.loops)
-    if channels > 1 and (block.channel_stride_bytes != 1 or channels == 3):
+    if channels > LONGEST_ITEM or (channels > 1 and (block.channel_stride_bytes != 1 or channels == 3)):
         yield from _scattered_steps(block, packs, planes)
         return
     item = items(channels)

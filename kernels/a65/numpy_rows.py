@@ -2,8 +2,8 @@
 
 What steps there are, and why they are quick: `numpy_ways`. Casts and arithmetic run in a floating-point environment of
 their own, once in a call, which takes a microsecond. Where the C library keeps none, words are moved byte by byte, and
-values are refused. A step holds views that are laid over the storage of each call; nothing of it depends on the
-tensor's size.
+values are refused. A step holds views that are laid over the storage of each call; what it keeps depends on the size of
+a pixel, not on that of the tensor.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -21,7 +21,7 @@ from tessbed.scenarios.format.toml_source import DEEPEST, Source, beyond_64_bits
 Written = tuple[int, Location]
 """The number of the setting that wrote a path, and its option."""
 NEVER: Written = (-1, Location(""))
-INDEX = re.compile(r"\[(\d+|\*)\]")
+INDEX = re.compile(r"\[(\d+|\*)\](?=[.\[]|$)")
 
 
 def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> Source:
@@ -37,7 +37,7 @@ def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> S
         argument = key.removeprefix(ARGUMENT) if key.startswith(ARGUMENT) else None
         place = option_place("--set", key) if argument is None else option_place("--arg", argument)
         try:
-            for path in [_steps(key.strip())] if argument is None else _argument_paths(values, argument):
+            for path in [dotted(key.strip()).split(".")] if argument is None else _argument_paths(values, argument):
                 _set(values, written, path, override_value(text), (when, place))
         except LookupError as error:
             problems.append(Problem(place, str(error.args[0])))
@@ -50,9 +50,9 @@ def apply(source: Source, settings: Sequence[str], seed: int | None = None) -> S
     return attrs.evolve(source, values=values, places=places, keys=keys)
 
 
-def _steps(key: str) -> list[str]:
-    """The names and indices of a key, `jobs[0]` taken for `jobs.0`."""
-    return INDEX.sub(r".\1", key).split(".")
+def dotted(key: str) -> str:
+    """The key with its indices behind dots: `jobs.0` of `jobs[0]`."""
+    return INDEX.sub(r".\1", key)
 
 
 def _no_setting(text: str) -> Problem:

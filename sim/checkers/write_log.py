@@ -1,4 +1,4 @@
-"""Write log: the drains of a job for the search for races, in memory that does not grow with their number.
+"""Write log: the drains of a job for the search for races, in a few bytes for each.
 
 ## What is kept of a drain
 

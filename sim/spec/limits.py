@@ -93,8 +93,10 @@ def _fields_fit(part: Any) -> bool:
     parts, tests = _tests(type(part))
     for name, cls in parts:
         inner = getattr(part, name)
+        if type(inner) is not cls:
+            return False
         if _judged.get(id(inner)) is not inner:
-            if type(inner) is not cls or not _fields_fit(inner):
+            if not _fields_fit(inner):
                 return False
             _judged[id(inner)] = inner
     return all(fits(getattr(part, name)) for name, fits in tests)

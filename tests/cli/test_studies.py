@@ -157,6 +157,7 @@ WRONG = [
     (("--over", "device.wrokers=1,2"), "unknown field 'wrokers'; did you mean 'workers'?"),
     (("--over", "device.workers"), '--over: got "device.workers", wanted KEY=VALUES'),
     (("--over", "device.workers=1", "--over", "device.workers=2"), "--over device.workers: given twice"),
+    (("--over", "jobs.0.workers=1", "--over", "jobs[0].workers=2"), "--over jobs[0].workers: given twice"),
     (
         ("--over", "device.workers=1", "--sampler", "luck"),
         '--sampler: got "luck", wanted "tpe", "genetic", "random" or "grid"',

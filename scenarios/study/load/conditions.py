@@ -105,6 +105,11 @@ def _judged(condition: Condition, run: LoadRun, number: int) -> dict[str, Any]:
     }
 
 
+def holds_everywhere(one: dict[str, Any]) -> bool:
+    """Whether a condition holds of every stream."""
+    return all(stream["holds"] for stream in one["streams"])
+
+
 def breaches(required: Sequence[dict[str, Any]]) -> list[str]:
     """A line for each condition and stream of which it does not hold."""
     return [
@@ -118,7 +123,7 @@ def breaches(required: Sequence[dict[str, Any]]) -> list[str]:
 def required_lines(required: Sequence[dict[str, Any]]) -> Iterator[str]:
     """What fails and what holds, for a person."""
     yield from (f"require: {line}" for line in breaches(required))
-    holding = [one["condition"] for one in required if all(stream["holds"] for stream in one["streams"])]
+    holding = [one["condition"] for one in required if holds_everywhere(one)]
     if holding:
         yield f"require: {' and '.join(holding)} {'hold' if len(holding) > 1 else 'holds'} of every stream"
 

@@ -18,7 +18,7 @@ from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.provenance.basis_words import KEY, basis_document, ticks_lines
 from tessbed.scenarios.provenance.tick_basis import tick_basis
-from tessbed.scenarios.study.load.conditions import breaches, required_lines
+from tessbed.scenarios.study.load.conditions import holds_everywhere, required_lines
 from tessbed.scenarios.study.load.fault_report import fault_document, fault_lines
 from tessbed.scenarios.study.load.rate_search import found_rate_lines
 
@@ -227,7 +227,7 @@ def lines(reported: dict[str, Any]) -> Iterator[str]:
         yield _verification_line(reported["verification"])
     yield ""
     yield verdict(reported["streams"])
-    if broken := len(breaches(reported.get("require", ()))):
+    if broken := sum(not holds_everywhere(one) for one in reported.get("require", ())):
         yield f"failed: {broken} requirement{'s do' if broken > 1 else ' does'} not hold"
 
 

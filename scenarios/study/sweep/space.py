@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 
 from tessbed.scenarios.format.diagnostics import Location, Problem, ScenarioError
+from tessbed.scenarios.format.overrides import dotted
 
 RANGE = re.compile(r"(-?\d{1,19})\.\.(-?\d{1,19})(?:\.\.(\d{1,19}))?", re.ASCII)
 MOST_VALUES = 10_000
@@ -101,7 +102,7 @@ def parse_space(varied: Sequence[str], option: str = "--vary") -> Space:
         elif not equals or not key.strip() or not found:
             wanted = "wanted KEY=VALUES, such as device.workers=1..16 or device.slots=1,2,4"
             problems.append(Problem(Location(option), f'got "{text}", {wanted}'))
-        elif key.strip() in [axis.key for axis in axes]:
+        elif dotted(key.strip()) in [dotted(axis.key) for axis in axes]:
             problems.append(Problem(Location(f"{option} {key.strip()}"), "given twice, wanted once with all values"))
         else:
             axes.append(SweptParameter(key.strip(), tuple(dict.fromkeys(found))))

@@ -135,3 +135,13 @@ def test_rows_in_pieces(monkeypatch: pytest.MonkeyPatch, piece: int, axes: tuple
         for channels, pad16 in ((3, True), (16, False), (40, True)):
             shape = (9, 20, channels) if axes == HWC else (channels, 9, 20)
             assert_right(Geometry(op, shape, dtype, axes, (1, 4, 7, channels), pad16, to=to, fill=-7 if pad16 else 0))
+
+
+@pytest.mark.parametrize("op", ["tess", "detess"])
+@pytest.mark.parametrize(("shape", "tile"), [((49_152, 49_152, 1), (1, 49_152, 49_152, 1)), ((4096, 4096, 256), None)])
+def test_runs_of_two_gib_and_more(op: str, shape: tuple[int, ...], tile: tuple[int, int, int, int] | None) -> None:
+    """They are longer than an item of numpy may be, and prepared all the same; nothing is moved here."""
+    whole = tile or (1, *shape)
+    plan = plan_of(request_of(Geometry(op, shape, "int8", (-1, 0, 1, 2), whole)))
+    steps = numpy_rows.compile_numpy(plan, row_classes(plan, choose(plan))).steps
+    assert sum(prod(view.shape) * view.dtype.itemsize for step in steps for view in step.written) == prod(shape)

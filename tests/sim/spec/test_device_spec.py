@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from copy import copy
 
 import attrs
 import pytest
@@ -89,6 +90,18 @@ def test_the_default_preset_is_the_table_of_defaults() -> None:
     assert not DeviceSpec().byte_strobes
 
 
+def test_a_part_of_another_class_is_refused() -> None:
+    """Also where the part itself was found right before, as a part of another device."""
+    known = DeviceSpec()
+    for part, other in (("dma", known.memory), ("compute", known.memory), ("memory", known.dma)):
+        assert not limits.keeps_limits(_with(DeviceSpec(), part, other))
+
+
+def _with(spec: DeviceSpec, part: str, value: object) -> DeviceSpec:
+    object.__setattr__(spec, part, value)
+    return spec
+
+
 def test_an_unknown_preset_suggests_a_known_one() -> None:
     """The error names the preset that was probably meant."""
     with pytest.raises(SpecError, match="did you mean 'ev74-4core'"):
@@ -123,7 +136,9 @@ def test_the_quick_check_finds_what_the_thorough_one_finds() -> None:
     for _ in range(3000):
         spec = DeviceSpec()
         for part, name in rng.sample(names, rng.randint(1, 2)):
-            object.__setattr__(getattr(spec, part) if part else spec, name, rng.choice(values))
+            changed = copy(getattr(spec, part) if part else spec)
+            object.__setattr__(changed, name, rng.choice(values))
+            spec = _with(spec, part, changed) if part else changed
         _, problems = limits.find_problems(DeviceSpec, to_mapping(spec), {})
         assert limits.keeps_limits(spec) == (not problems), problems
         seen[not problems] += 1

@@ -64,3 +64,10 @@ def test_a_requirement_decides_the_exit_code(
     assert said.out.rstrip().endswith("in time" if code == 0 else "failed: 1 requirement does not hold")
     document = json.loads(command("load", "yolov8n-pipeline-int8", "--require", limit, "--json").out)
     assert [stream["holds"] for stream in document["require"][0]["streams"]] == [code == 0]
+
+
+def test_a_condition_that_fails_of_several_streams_is_one_requirement(command: Tessbed) -> None:
+    """Four cameras miss it, and the other condition holds."""
+    said = command("load", "yolov8n-four-cameras-int8", "--require", "p99 <= 5 ms", "--require", "dropped < 1")
+    assert said.out.count("require: p99 <= 5 ms fails") == 4
+    assert said.out.rstrip().endswith("failed: 1 requirement does not hold")

@@ -183,8 +183,11 @@ class Packers:
 
 
 def _views(scratch: np.ndarray, shape: Strides, first: int, strides: Strides, lanes: Sequence[int]) -> list[np.ndarray]:
-    """A view for each byte lane of a box, without the axes of one element: the fewer axes, the quicker the move."""
-    axes = [axis for axis, extent in enumerate(shape) if extent != 1]
+    """A view for each byte lane of a box, without the axes of one element: the fewer axes, the quicker the move.
+
+    One axis stays: numpy's arithmetic makes plain numbers of arrays without any.
+    """
+    axes = [axis for axis, extent in enumerate(shape) if extent != 1] or [0]
     shape, strides = tuple(shape[axis] for axis in axes), tuple(strides[axis] for axis in axes)
     return [np.ndarray(shape, np.uint8, scratch, first + lane, strides) for lane in lanes]
 

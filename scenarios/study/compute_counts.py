@@ -117,11 +117,13 @@ def _bands(measured: MeasuredJob, names: tuple[str, ...], workers: range) -> Ite
     for worker in workers:
         for item, *alike in zip(*(launch(worker) for launch in launches), strict=True):
             if item.key not in known:
-                bands = [made.of(one) for made, one in zip(templates[1:], alike, strict=True)]
+                bands = [template.of(one) for template, one in zip(templates[1:], alike, strict=True)]
                 known[item.key] = [tuple(t.band.ticks for t in same) for same in zip(*bands, strict=True)]
-            for template, counts in zip(templates[0].of(item), known[item.key], strict=True):
-                band = template.at(item.input, item.output)
-                yield tile_class(geometry, band.reads, band.chain), counts
+            made = list(zip(templates[0].of(item), known[item.key], strict=True))
+            for source, target in item.places():
+                for template, counts in made:
+                    band = template.at(source, target)
+                    yield tile_class(geometry, band.reads, band.chain), counts
 
 
 def parameters(spec: DeviceSpec) -> dict[str, int]:

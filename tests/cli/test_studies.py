@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tessbed.scenarios.study.measurement import measure_scenario
-from tessbed.scenarios.study.sweep import point
+from tessbed.scenarios.study.scenario_timer import ScenarioTimer
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -235,12 +234,13 @@ FAILING = [
 def test_a_failure_of_ours_is_no_verdict(words, what, kind, tessbed, monkeypatch) -> None:
     """A point that tessbed itself fails on ends in exit code 70, with the results of all others; memory does not."""
 
-    def failing(scenario, engine, *, trace):
-        if scenario.device.workers == 2:
+    def failing(timer, device):
+        if device.workers == 2:
             raise kind("for a reason")
-        return measure_scenario(scenario, engine, trace=trace)
+        return times(timer, device)
 
-    monkeypatch.setattr(point, "measure_scenario", failing)
+    times = ScenarioTimer.times
+    monkeypatch.setattr(ScenarioTimer, "times", failing)
     executor = ("--executor", "here") if words[0] == "sweep" else ()
     said = tessbed(*words, *executor, "--out", "rows.jsonl", "-q")
     rows = [json.loads(line) for line in Path("rows.jsonl").read_text().splitlines()]

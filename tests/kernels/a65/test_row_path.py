@@ -2,7 +2,8 @@
 
 import pytest
 
-from tessbed.kernels.a65.row_path import Channels, RowPath, Traversal
+from tessbed.kernels.a65.row_path import Channels, RowPath, Traversal, choose, row_classes
+from tests.contract.backends import plan_of
 from tests.kernels.a65.running import assert_right, backend_of, engines, using
 from tests.oracle import Geometry
 from tests.requests import request_of
@@ -84,11 +85,10 @@ def test_path(geometry: Geometry, path: RowPath) -> None:
 
 @pytest.mark.parametrize(("channels", "last"), [(48, 16), (35, 3)])
 def test_final_tile_travels_apart(channels: int, last: int) -> None:
-    """The numpy program has one step for the batch and one for the final tile, for each byte plane."""
-    with using("numpy"):
-        prepared = backend_of("detesscast").check_inference(request_of(vector(channels, 16)))
-    steps = [step.target.shape for step in prepared.program.steps]
-    assert steps == [(2, 16), (2, 16), (last,), (last,)]
+    """The rows get the batch and the final tile as classes of their own."""
+    plan = plan_of(request_of(vector(channels, 16)))
+    classes = row_classes(plan, choose(plan))
+    assert [(one.counts[0], one.extents[0]) for one in classes] == [(2, 16), (1, last)]
 
 
 @pytest.mark.parametrize("name", engines())

@@ -118,7 +118,7 @@ class _Columns:
         return np.concatenate([of.numbers((at[:, None] + ahead[mover]) % PAGE_BYTES) for of, mover, at in self.groups])
 
     def numbers_of(self, number: int, ahead: Array) -> Array:
-        """The same for those alone that move with this number."""
+        """What each of those touches that move with this number, in a row."""
         return np.concatenate(
             [of.numbers((at[:, None] + ahead) % PAGE_BYTES) for of, mover, at in self.groups if mover == number]
         )

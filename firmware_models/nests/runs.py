@@ -50,7 +50,7 @@ def sequences(table: PartTable, nodes: Sequence[Node]) -> Iterator[tuple[Array, 
 
 
 def _shortest(sequence: Array, times: int) -> tuple[Array, int]:
-    """The same with the sequence halved while its halves are equal, where that makes a run."""
+    """A sequence and how often it comes, halved while its halves are equal, where that makes a run."""
     half, turns = sequence, times
     while len(half) % 2 == 0 and np.array_equal(half[: len(half) // 2], half[len(half) // 2 :]):
         half, turns = half[: len(half) // 2], 2 * turns

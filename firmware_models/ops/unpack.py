@@ -286,7 +286,7 @@ class UnpackMaker:
         return self._band(block, drain, GatheredTiles(reads, scratch, oversized), steps)
 
     def planned_band(self, block: OutputBlock) -> Band:
-        """The same, to be planned alone: it has no steps, and its descriptors say nothing of the scratch.
+        """The band of a block, to be planned alone: it has no steps, and its descriptors say nothing of the scratch.
 
         Of tiles in which the block lies alike one is read; the others are where the strides of the grid have them.
         """

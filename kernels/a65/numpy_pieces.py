@@ -86,7 +86,7 @@ class PackPieces:
 
 @attrs.frozen(eq=False)
 class PackPadded:
-    """The same for padded pixels: a piece of them is put together in scratch, then written in one go.
+    """Packs padded pixels: a piece of them is put together in scratch, then written in one go.
 
     `pixels` has their bytes last; `order` lists the loops as they are stored, outermost first.
     """

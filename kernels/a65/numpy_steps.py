@@ -41,7 +41,7 @@ class StridedView(NamedTuple):
 class Scratch(threading.local):
     """Storage for what a piece is turned into on its way, kept by each thread: fresh pages cost more than the work.
 
-    So are the views of it, for a step and a shape: to make them takes longer than to convert a small piece.
+    Views of it are kept as well, for a step and a shape: to make them takes longer than to convert a small piece.
     """
 
     def __init__(self) -> None:

@@ -117,7 +117,7 @@ def document(made: CalibratedPreset) -> dict[str, Any]:
 
 
 def lines(reported: dict[str, Any]) -> Iterator[str]:
-    """The same for a person: what the preset says of each parameter, and what keeps its guess in one line."""
+    """The document for a person: what the preset says of each parameter, and what keeps its guess in one line."""
     shown = [row for row in reported["parameters"] if row["provenance"] != "guess"]
     rows = [(r["path"], _shown(r["guess"]), _shown(r["value"]), _range(r["interval"]), r["provenance"]) for r in shown]
     yield from aligned(("parameter", "guess", "value", "interval", "provenance"), rows, numbers=(1, 2))

@@ -15,7 +15,7 @@ from tessbed import __version__
 from tessbed.scenarios.custom.preparation import hashed
 from tessbed.scenarios.format.diagnostics import ScenarioError, option_place
 from tessbed.scenarios.format.loader import compose
-from tessbed.scenarios.format.overrides import apply
+from tessbed.scenarios.format.overrides import apply, dotted
 from tessbed.scenarios.format.toml_source import Source
 from tessbed.scenarios.library import read_source
 from tessbed.scenarios.model import Scenario, to_values
@@ -131,8 +131,10 @@ def _kinds(keys: tuple[str, ...]) -> tuple[list[bool], bool]:
 
 def _one_inside_another(keys: Sequence[str]) -> bool:
     """True where one key names a table around another."""
-    tables = {".".join(steps[:depth]) for steps in (key.split(".") for key in keys) for depth in range(1, len(steps))}
-    return not tables.isdisjoint(keys)
+    tables = {
+        ".".join(steps[:depth]) for steps in (dotted(key).split(".") for key in keys) for depth in range(1, len(steps))
+    }
+    return not tables.isdisjoint(map(dotted, keys))
 
 
 def scenario_digest(scenario: Scenario) -> str:
@@ -143,7 +145,7 @@ def scenario_digest(scenario: Scenario) -> str:
 
 
 def load_digest(scenario: Scenario) -> str:
-    """The same for its load, with the rows of traces, of which a scenario has the file's name alone."""
+    """What the load of a scenario asks for, with the rows of traces, of which a scenario has the file's name alone."""
     streams = scenario.load.streams if scenario.load else ()
     return _digest([scenario_digest(scenario), [stream.arrivals.ticks for stream in streams]])
 

@@ -74,7 +74,7 @@ class Space:
         return list(drawn)
 
     def points(self, count: int | None, seed: int) -> Iterator[tuple[Setting, ...]]:
-        """The same as points."""
+        """All points, or `count` distinct ones drawn by `seed`."""
         numbers = self.numbers(count, seed)
         if numbers == range(self.size):
             return product(*([(axis.key, value) for value in axis.values] for axis in self.axes))

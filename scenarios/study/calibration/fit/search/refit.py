@@ -50,7 +50,7 @@ class Refit:
         return self.squares
 
     def run_led(self) -> float:
-        """The same, at first with those coordinates alone whose part of the first step would be seen by itself.
+        """Run, at first with those coordinates alone whose part of the first step would be seen by itself.
 
         What makes up for a coordinate that was moved are few others. Moving all of them at once would also carry some
         over kinks, where they would stay.
@@ -63,7 +63,7 @@ class Refit:
         return self.run()
 
     def run_anew(self) -> float:
-        """The same with new derivatives, as often as they help."""
+        """Run with new derivatives, as often as they help."""
         for _ in range(MOST_RENEWALS):
             before = self.squares
             self.renew()

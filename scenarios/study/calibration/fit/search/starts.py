@@ -19,7 +19,7 @@ from tessbed.scenarios.study.calibration.fit.tasks import RefitTask, ScanTask, S
 SLIGHT = 0.05
 """Of the variance: a step that gains less ends a refit."""
 ROUGHLY = 0.5
-"""The same for a scan, which looks for gains of VALLEY."""
+"""Of the variance: what ends a refit of a scan, which looks for gains of VALLEY."""
 HOPS, HOP_LAPS = 8, 4
 FACTORS = (0.8, 0.87, 0.94, 1.06, 1.13, 1.2)
 SCAN_LAPS = 3

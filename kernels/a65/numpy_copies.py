@@ -16,6 +16,7 @@ from tessbed.kernels.a65.numpy_values import WORD
 from tessbed.kernels.plan import Plan
 
 FEW_CHANNELS = 8
+"""Fewer than that are moved channel by channel where the pixels make the longer loop."""
 LONGEST_ITEM = 1 << 30
 """An item of numpy has less than 2 GiB; longer runs are bytes with an axis of their own."""
 ZERO = np.array(0, WORD)

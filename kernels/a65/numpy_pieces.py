@@ -11,6 +11,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
+from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS
 from tessbed.kernels.a65.numpy_sides import BlockSides
 from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, StridedView
 from tessbed.kernels.a65.numpy_values import (
@@ -25,7 +26,6 @@ from tessbed.kernels.a65.numpy_values import (
     planes_of,
 )
 
-FEW_CHANNELS = 8
 LINEAR, TURNED, PIXELS = 8, 9, 10
 """Parts of the scratch: what comes from or goes to the linear side, words in the other order, padded pixels."""
 PIXEL_BYTES = PIECE_SCALARS * 2

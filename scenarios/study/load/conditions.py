@@ -60,7 +60,7 @@ def parse_condition(text: str, clock_mhz: int, option: str = "--find") -> Condit
         raise refused_condition(
             f'got "{text}", wanted ticks, us, ms or s: only missed and dropped are in per cent', option
         )
-    if unit in SCALES and unit and measure in COUNTED:
+    if unit not in ("", "%") and measure in COUNTED:
         raise refused_condition(f'got "{text}", wanted a number of frames, or per cent', option)
     ticks = SCALES.get(unit, 0) * clock_mhz or 1
     return Condition(measure, test, float(limit.replace("_", "")) * ticks, unit == "%", text.strip())

@@ -123,10 +123,7 @@ class FillStep(NamedTuple):
 
     target: StridedView
     value: np.ndarray
-
-    @property
-    def calculates(self) -> bool:
-        return False
+    calculates = False
 
     @property
     def written(self) -> tuple[StridedView, ...]:
@@ -141,10 +138,7 @@ class Copy(NamedTuple):
 
     target: StridedView
     source: StridedView
-
-    @property
-    def calculates(self) -> bool:
-        return False
+    calculates = False
 
     @property
     def written(self) -> tuple[StridedView, ...]:

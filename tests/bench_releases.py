@@ -2,8 +2,9 @@
 
 TREE is a checkout of a release, its extension built in place, as `pip install -e` does.
 Both trees run in processes of their own, and in every round each runs once: what else the machine does takes from both
-alike. Times are CPU time. A ratio is the median over rounds of the other tree's time over this one's; groups are
-geometric means. TESSBED_ROWS=numpy measures the numpy rows of both.
+alike; each makes the same number of calls, after one that is not timed and fills the caches. Times are CPU time. A
+ratio is the median over rounds of the other tree's time over this one's; groups are geometric means. TESSBED_ROWS=numpy
+measures the numpy rows of both.
 """
 
 import argparse
@@ -38,6 +39,8 @@ for line in sys.stdin:
     if not repeats:
         call = measurement.contenders(known[name])["call"]
         repeats = 1
+    else:
+        call()
     start = thread_time_ns()
     for _ in range(repeats):
         call()
@@ -68,13 +71,13 @@ class Tree:
 
 def ratio_of(case: str, this: Tree, other: Tree, rounds: int) -> float:
     """The other tree's time over this one's."""
-    trees, found, repeats = (this, other), [], [0, 0]
+    trees, found, repeats = (this, other), [], 0
     for number in range(rounds):
         if number % ROUNDS_IN_STORAGE == 0:
             for tree in trees:
                 tree.time(case, 0)
-            repeats = [max(1, int(ROUND_NS / max(tree.time(case, 1), 1))) for tree in trees]
-        times = {at: trees[at].time(case, repeats[at]) for at in ((0, 1) if number % 2 else (1, 0))}
+            repeats = max(1, int(ROUND_NS / max(min(tree.time(case, 2) for tree in trees), 1)))
+        times = {at: trees[at].time(case, repeats) for at in ((0, 1) if number % 2 else (1, 0))}
         found.append(times[1] / times[0])
     return median(found)
 

@@ -36,16 +36,6 @@ class ExactLaunch:
         return count_launch(spec, exact_program(self.outline, spec), trace=trace)
 
 
-def prepare_launch(plan: Plan, spec: DeviceSpec, workers: int | None, source: int, target: int) -> ExactLaunch:
-    """The launch of a plan that is not empty, its input and output at these device addresses.
-
-    Raises NotRepresentable where a packet field can not hold a value.
-    """
-    packet, geometry = _bound_packet(_packet(plan), source, target)
-    grid = spec.workers if workers is None else min(workers, spec.workers)
-    return ExactLaunch(packet, geometry, grid, outline(geometry, spec, grid))
-
-
 @lru_cache(maxsize=64)
 def _packet(plan: Plan) -> Packet:
     """The packet of a plan, kept for all devices that a study tries it on."""

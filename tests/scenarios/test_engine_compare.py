@@ -7,14 +7,13 @@ import attrs
 import pytest
 
 from tessbed.firmware_models.geometry import PacketGeometry
-from tessbed.firmware_models.launch_summary import exact_program, fields_that_plan, plan_launch
+from tessbed.firmware_models.launch_summary import exact_program, fields_that_plan, outline, plan_launch
 from tessbed.kernels.ev74.codec import decode
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.scenarios import backends
 from tessbed.scenarios.engine_compare import engine_difference
 from tessbed.scenarios.exact import job_binding
 from tessbed.scenarios.exact.exact_device import not_exact_because
-from tessbed.scenarios.exact.job_binding import prepare_launch
 from tessbed.scenarios.format.loader import compose
 from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.library import catalogue, load
@@ -72,12 +71,13 @@ def compare(geometry, seed):
     ):
         job = backends.submit(runtime, plan, source, target, workers=workers)
         events = runtime.wait(job).stats
-        launch = prepare_launch(plan, spec, workers, source.address, target.address)
-    timing = launch.count(spec, trace=True).timing
+        asked = PacketGeometry.of(decode(encode_plan(plan).bind(source.address, target.address).raw))
+        done = outline(asked, spec, min(workers or spec.workers, spec.workers))
+    timing = count_launch(spec, exact_program(done, spec), trace=True).timing
     for name in ("device_ticks", "workers", "pools", "ports", "digests"):
         assert getattr(timing, name) == getattr(events, name), name
-    assert (launch.outline.reads, launch.outline.writes) == (events.reads, events.writes)
-    assert dict(launch.outline.counts) == events.counts
+    assert (done.reads, done.writes) == (events.reads, events.writes)
+    assert dict(done.counts) == events.counts
     return [record.arrival for record in events.trace]
 
 

@@ -23,6 +23,8 @@ SECONDS = {"bands": 8e-5, "bands timed": 3e-7, "bytes filled": 4e-9, "bytes chec
 """A band that events move, one that is timed alone, a byte of an input written, one of an output judged, a transfer
 recorded or written.
 """
+EXPLAINED = 4e-5
+"""Seconds for a recorded transfer in a study that follows each one: where its ticks went. Also a guess."""
 NEARLY = 0.99
 """A step has at least the bands that were forecast: until its end there may be more."""
 
@@ -66,9 +68,10 @@ class Forecast:
             "transfers traced": self.transfers * (trace and timed),
         }
 
-    def seconds(self, engine: str, *, trace: bool = False) -> float:
-        """What the job may take on all its backends."""
-        return sum(seconds_of(self.work(backend, engine, trace=trace)) for backend in self.backends)
+    def seconds(self, engine: str, *, trace: bool = False, explained: bool = False) -> float:
+        """What the job may take on all its backends, and what it takes to follow each transfer of a trace."""
+        runs = sum(seconds_of(self.work(backend, engine, trace=trace)) for backend in self.backends)
+        return runs + EXPLAINED * self.transfers * explained
 
     def words(self, engine: str, runs: int = 1, *, trace: bool = False) -> str:
         """The announcement of so many runs."""

@@ -26,7 +26,8 @@ def tiled_ends(geometry: PacketGeometry, reads: Sequence[Descriptor], chain: Seq
 
 
 def _edges(geometry: PacketGeometry, offset: int) -> Iterator[str]:
-    extents = geometry.tile(geometry.tile_number(offset)).extents
-    for name, axis, extent in zip(AXES, geometry.axes, extents, strict=True):
-        if axis.tiles > 1 and extent < axis.tile:
+    number = geometry.tile_number(offset)
+    for name, axis in zip(reversed(AXES), reversed(geometry.axes), strict=True):
+        number, position = divmod(number, axis.tiles)
+        if axis.tiles > 1 and (position + 1) * axis.tile > axis.extent:
             yield name

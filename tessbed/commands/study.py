@@ -124,7 +124,7 @@ def measured(scenario: "Scenario", engine: str, *, quiet: bool, trace: bool = Fa
     found = forecasts(scenario)
     if trace:
         check_trace(found, remedy="study fewer tiles at once")
-    announce(found, engine, quiet=quiet, trace=trace)
+    announce(found, engine, quiet=quiet, trace=trace, explained=trace)
     meter = Meter.of(found, engine, trace=trace)
     with run_progress(meter, quiet=quiet):
         yield meter
@@ -146,15 +146,23 @@ def parallel_runs(
     found = forecasts(scenario)
     if by_job:
         check_trace(found, min(runs, processes or os.cpu_count() or 1), "study fewer tiles at once")
-    announce(found, engine, quiet=quiet, runs=runs, trace=by_job)
+    announce(found, engine, quiet=quiet, runs=runs, trace=by_job, explained=by_job)
     with counted(runs * len(scenario.jobs) if by_job else runs, "runs", quiet=quiet) as progress:
         yield ParallelRuns(processes, progress)
 
 
-def announce(found: "Sequence[Forecast]", engine: str, *, quiet: bool, runs: int = 1, trace: bool = False) -> None:
-    """Say which jobs will take long, before they begin."""
+def announce(
+    found: "Sequence[Forecast]",
+    engine: str,
+    *,
+    quiet: bool,
+    runs: int = 1,
+    trace: bool = False,
+    explained: bool = False,
+) -> None:
+    """Say which jobs will take long, before they begin; `explained`: a study follows each transfer of their traces."""
     from tessbed.scenarios.forecast import LONG_SECONDS
 
     for one in found:
-        if runs * one.seconds(engine, trace=trace) >= LONG_SECONDS:
+        if runs * one.seconds(engine, trace=trace, explained=explained) >= LONG_SECONDS:
             say(one.words(engine, runs, trace=trace), quiet=quiet)

@@ -97,10 +97,10 @@ CUT = (3000, 3000, "ev74", 0)
         (("run",), (6000, 2000, "a65"), "on a65: 12,000,000 tiles, 384,000,000 bytes: this takes a while"),
         ((*RUN, "-o", "made"), (400, 1000), "800,000 transfers, 480,000,000 bytes of trace: this takes a while"),
         (("bound",), CUT, "9,000,000 tiles"),
-        (("advise", "--max-workers", "2"), (200, 1000), "bytes of trace, in each of 2 runs: this takes a while"),
+        (("advise", "--max-workers", "2"), (30, 1000), "bytes of trace, in each of 2 runs: this takes a while"),
         (("whatif", "--set", "device.preset=ev74-1core"), (200, 600), "120,000 tiles"),
-        (("compare", "tiles.toml"), (400, 1000), "400,000 tiles"),
-        (("explain",), (300, 1000), "300,000 tiles"),
+        (("compare", "tiles.toml"), (40, 1000), "40,000 tiles"),
+        (("explain",), (40, 1000), "40,000 tiles"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) and isinstance(value[0], str) else "",
 )
@@ -119,7 +119,7 @@ def test_a_percentage_within_a_job(line: tuple[str, ...], shape: tuple, announce
     [
         ("sweep", "--vary", "device.workers=1..9", "--executor", "here"),
         ("search", "--over", "device.workers=1..9", "--sampler", "grid"),
-        ("soak", "--jobs", "400"),
+        ("soak", "--jobs", "150"),
         ("explore", "--orders", "40"),
         ("verify", "--census"),
         ("bench", "--match", "bf16 2 KiB", "--rounds", "1"),

@@ -1,9 +1,11 @@
-"""Interleaved measurements: in every round each contender runs once, and ratios are medians over rounds.
+"""Interleaved measurements: in every round each contender takes turns, and ratios are medians over all turns.
 
-Times are processor time of this thread: what else runs on the machine takes caches from it, but no time.
+A turn is short, since what disturbs a machine comes and goes; a contender that is measured beside itself then has 1.00
+to a hundredth or two. Times are processor time of this thread: what else runs on the machine takes caches from it, but
+no time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from statistics import median
 from time import thread_time_ns
 
@@ -17,11 +19,13 @@ from tessbed.kernels.a65.executor import executor_of
 from tessbed.kernels.a65.prepared import PreparedExecution
 
 ROUND_NS = 2_000_000
+TURNS = 4
+"""In a round, where every contender is quick enough."""
 
 
 @attrs.frozen
 class BenchMeasurement:
-    """One case. Times are medians in nanoseconds; ratios are medians of each round's ratio.
+    """One case. Times are medians in nanoseconds; ratios are medians of each turn's ratio.
 
     `copy_ratio` is np.copyto's time over the call's, for the same physical traffic (half of the bytes read and
     written); `user_ratio` the strongest rival's time over the call's, `rival` being its name. `check_ns` is admission,
@@ -49,9 +53,9 @@ def measure_case(case: BenchCase, rounds: int) -> BenchMeasurement:
     backend, request = executor_of(OPERATIONS[case.op]), case.request()
     prepared = backend.check_inference(request)
     plan = prepared.plan
-    times = _interleaved(contenders(case), rounds)
+    times = interleaved(contenders(case), rounds)
     call, copy = times.pop("call"), times.pop("copy")
-    best = min(times, key=lambda name: median(times[name]))
+    best = min(times, key=lambda name: ratio(times[name], call))
     both = median(_time(lambda: backend.check_inference(request), 20) for _ in range(5))
     prepare = median(_time(lambda: backend.prepare(plan), 20) for _ in range(5))
     return BenchMeasurement(
@@ -67,8 +71,8 @@ def measure_case(case: BenchCase, rounds: int) -> BenchMeasurement:
         rival=best,
         check_ns=max(both - prepare, 0),
         prepare_ns=prepare,
-        copy_ratio=_ratio(copy, call),
-        user_ratio=_ratio(times[best], call),
+        copy_ratio=ratio(copy, call),
+        user_ratio=ratio(times[best], call),
     )
 
 
@@ -118,22 +122,29 @@ def _storage(size_bytes: int) -> np.ndarray:
     return storage[first : first + size_bytes]
 
 
-def _interleaved(runs: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
-    repeats = {name: max(1, int(ROUND_NS / max(_time(run, 1), 1))) for name, run in runs.items()}
+def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Times of each contender. Every one begins the turns, and comes behind each neighbour, as often as the others."""
+    turn_ns = {name: max(_time(run, 2), 1) for name, run in runs.items()}
+    turns = min(max(int(ROUND_NS / max(turn_ns.values())), 1), TURNS)
+    repeats = {name: max(1, int(ROUND_NS / turns / once)) for name, once in turn_ns.items()}
     times: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(rounds):
-        for name, run in runs.items():
-            times[name].append(_time(run, repeats[name]))
+    for number in range(rounds * turns):
+        first = number // 2 % len(runs)
+        order = [*runs][first:] + [*runs][:first]
+        for name in order if number % 2 else reversed(order):
+            times[name].append(_time(runs[name], repeats[name]))
     return times
 
 
 def _time(run: Callable[[], object], repeats: int) -> float:
-    """Nanoseconds of one run, over `repeats` of them."""
+    """Nanoseconds of one run, over `repeats` of them, behind one that fills the caches."""
+    run()
     start = thread_time_ns()
     for _ in range(repeats):
         run()
     return (thread_time_ns() - start) / repeats
 
 
-def _ratio(others: list[float], calls: list[float]) -> float:
+def ratio(others: list[float], calls: list[float]) -> float:
+    """The others' time over the calls', in the median of all turns."""
     return median(other / call for other, call in zip(others, calls, strict=True))

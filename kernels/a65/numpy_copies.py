@@ -7,6 +7,7 @@ longer loop. Words can move so, too, their low bytes and then their high ones: s
 
 from collections.abc import Iterator
 from functools import lru_cache
+from operator import itemgetter
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from tessbed.kernels.plan import Plan
 
 FEW_CHANNELS = 8
 """Fewer than that are moved channel by channel where the pixels make the longer loop."""
+LEAST_ROW = 16
+"""Pixels that make a longer loop than few channels."""
 LONGEST_ITEM = 1 << 30
 """An item of numpy has less than 2 GiB; longer runs are bytes with an axis of their own."""
 ZERO = np.array(0, WORD)
@@ -78,7 +81,7 @@ def run_steps(block: Block, packs: bool, planes: int = 1) -> Iterator[Copy]:
 def _scattered_steps(block: Block, packs: bool, planes: int) -> Iterator[Copy]:
     extents, tiled, linear = columns(block.loops)
     channels, step = block.channels, block.channel_stride_bytes
-    few = channels < FEW_CHANNELS and block.loops and extents[-1] >= 16
+    few = channels < FEW_CHANNELS and has_long_rows(block, packs)
     for first in range(block.tiled_offset, block.tiled_offset + planes * block.plane_bytes, block.plane_bytes):
         if not few:
             shape = (*extents, channels)
@@ -88,6 +91,16 @@ def _scattered_steps(block: Block, packs: bool, planes: int) -> Iterator[Copy]:
         for channel in range(channels):
             source = StridedView(BYTE, extents, block.linear_offset + channel * step, linear)
             yield _copy(source, StridedView(BYTE, extents, first + channel, tiled), packs)
+
+
+def has_long_rows(block: Block, packs: bool) -> bool:
+    """Whether channels follow each other on the side that is written, in more than a few pixels at the same distance.
+
+    numpy's innermost loop is the one of the shortest steps in the target: where it is the channels', it should be long.
+    """
+    side, step = (1, 1) if packs else (2, block.channel_stride_bytes)
+    row = min(block.loops, key=itemgetter(side), default=(1, 0, 0))
+    return row[0] >= LEAST_ROW and step < row[side]
 
 
 def _word_steps(block: Block, packs: bool, word: int) -> Iterator[Step]:
@@ -115,7 +128,7 @@ def _copy(linear: StridedView, tiled: StridedView, packs: bool) -> Copy:
 
 def as_long_pixels(block: Block) -> Block:
     """Pixels that follow each other without a gap on both sides become channels of one long pixel."""
-    if block.loops and block.channel_stride_bytes == 1 and block.loops[-1][1:] == (block.channels, block.channels):
+    if block.loops and block.loops[-1][1:] == (block.channels, block.channels * block.channel_stride_bytes):
         return block._replace(loops=block.loops[:-1], channels=block.channels * block.loops[-1][0])
     return block
 

@@ -182,21 +182,15 @@ class UnpackPieces:
         sides = self.sides
         wanted = sides.pixels_last(shape) if sides.turned else shape
         pixels = Room(wanted, len(wanted) - 1 if sides.turned else 0)
-        rooms = pixels if len(sides.planes) == 1 else Room(wanted)
+        moved = self.widen is None and len(sides.planes) == 1
+        rooms = pixels if moved else Room(wanted)
         planes = [rooms.array(PLANE + number, BYTE) for number in range(len(sides.planes))]
         loaded = [as_items(plane, view) for plane, view in zip(planes, sides.planes, strict=True)]
-        if sides.turned and len(planes) == 1:
-            planes = [channels_first(planes[0])]
-        if self.widen is None and len(planes) == 1:
-            return loaded, None, planes[0], planes[0]
-        change = widening(planes, self.widen, self.parameters, sides.linear.dtype)
-        if sides.turned and len(planes) > 1:
-            made = pixels.array(LINEAR, sides.linear.dtype)
-            return loaded, change, made, channels_first(made)
-        if sides.far is None:
+        change = None if moved else widening(planes, self.widen, self.parameters, sides.linear.dtype)
+        if not moved and not sides.turned and (sides.near or sides.scattered):
             return loaded, change, None, None
-        made = SCRATCH.array(LINEAR, shape, sides.linear.dtype)
-        return loaded, change, made, as_items(made, sides.far)
+        made = planes[0] if moved else pixels.array(LINEAR, sides.linear.dtype)
+        return loaded, change, made, channels_first(made) if sides.turned else as_items(made, sides.far)
 
 
 def channels_first(pixels: np.ndarray) -> np.ndarray:

@@ -63,16 +63,16 @@ class BlockSides(NamedTuple):
 
 def sides_of(plan: Plan, block: Block) -> BlockSides:
     width, planes, channels = plan.linear_dtype.width, plan.tiled_dtype.width, block.channels
-    scattered = channels > 1 and block.channel_stride_bytes != width
+    scattered, step = is_scattered(block), block.channel_stride_bytes if channels > 1 else width
     extents, tiled, strides = columns(block.loops)
     far = None
     if scattered:
-        shape, steps = (channels, *extents), (block.channel_stride_bytes, *strides)
+        shape, steps = (channels, *extents), (step, *strides)
         near = row_of(block, width, 2, 1) >= LONG_RUN
     else:
-        shape, steps = (*extents, channels), (*strides, width)
-        near = row_of(block, width, 2, channels) >= LONG_RUN
-        if not near:
+        shape, steps = (*extents, channels), (*strides, step)
+        near = row_of(block, step, 2, channels) >= LONG_RUN
+        if not near and step == width:
             far = StridedView(items(channels * width), extents, block.linear_offset, strides)
     linear = StridedView(SCALARS[width], shape, block.linear_offset, steps)
     turned = scattered and (planes > 1 or (not plan.packs and short_rows(block)))
@@ -86,6 +86,11 @@ def sides_of(plan: Plan, block: Block) -> BlockSides:
         StridedView(dtype, shape, block.tiled_offset + plane * block.plane_bytes, steps) for plane in range(planes)
     ]
     return BlockSides(linear, far, tuple(views), near, scattered, turned)
+
+
+def is_scattered(block: Block) -> bool:
+    """Whether the linear side has something between the channels of a pixel, so that they come first there."""
+    return block.channels > 1 and bool(block.loops) and block.loops[-1][2] < block.channel_stride_bytes
 
 
 def short_rows(block: Block) -> bool:

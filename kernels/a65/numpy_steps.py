@@ -19,8 +19,8 @@ SPARE_BYTES = 8
 """Behind the scratch of a piece: a word may be looked at from its second byte on."""
 LEAST_BYTES = PIECE_SCALARS * 4 + SPARE_BYTES
 """Of a part of the scratch; the system gives no page of it before it is used."""
-LINE_BYTES, FEW_LINES_BYTES = 64, 512
-"""A line of the caches; and how far apart rows are whose elements fall into an eighth of a first cache's lines."""
+LINE_BYTES, FEW_LINES_BYTES = 64, 256
+"""A line of the caches; and how far apart rows are whose elements fall into a quarter of a first cache's lines."""
 MOST_BOUND = 64
 """Steps and shapes whose views a thread keeps."""
 

@@ -26,20 +26,22 @@ from tessbed.kernels.a65.numpy_copies import (
     run_steps,
 )
 from tessbed.kernels.a65.numpy_pieces import PackPadded, PackPieces, UnpackPieces
-from tessbed.kernels.a65.numpy_sides import short_rows, sides_of
+from tessbed.kernels.a65.numpy_sides import is_scattered, short_rows, sides_of
 from tessbed.kernels.a65.numpy_steps import BYTE, Copy, Step, StridedView
 from tessbed.kernels.a65.numpy_values import SCALARS, Narrow, Widen
 from tessbed.kernels.a65.numpy_whole import WholePack, WholeUnpack
 from tessbed.kernels.plan import Plan
 
-WIDE_CHANNELS = 64
-"""From so many on, a pixel's padding is filled apart."""
-SMALL_SCALARS = 1024
-"""Words of a plan up to which they move byte by byte."""
+NARROW_CHANNELS, WIDE_CHANNELS = 32, 64
+"""Fewer channels than these are always written together with a pixel's padding; from so many on, it is filled apart."""
+SMALL_SCALARS, SMALL_BLOCK_SCALARS = 1024, 1 << 13
+"""Words of a plan up to which they move byte by byte: of any, and of one with a single block."""
+LANES = 6
+"""Fewer channels are always moved byte by byte."""
 FEW_PIXELS = 512
 """Pixels of a block up to which bytes are copied without scratch."""
-WHOLE_SCALARS = 1 << 16
-"""Scalars of a plan up to which it is converted at once."""
+WHOLE_SCALARS, WHOLE_WORDS = 1 << 18, 1 << 16
+"""Scalars of a plan up to which it is converted at once; words that are moved between scattered channels."""
 
 Rows = Callable[[Plan, Sequence[Block]], Iterator[Step]]
 """The steps for the blocks of a plan, whose loops are in the order of the linear side."""
@@ -49,7 +51,7 @@ def values(change: Narrow | Widen | None) -> Rows:
     """The rows of a conversion of values between tiled and linear scalars; None takes words apart or joins them."""
 
     def rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
-        if _fits_whole(plan, blocks):
+        if _fits_whole(plan, blocks, WHOLE_SCALARS):
             return _whole_steps(plan, blocks, change)
         return (step for block in blocks for step in _piece_steps(plan, block, change))
 
@@ -60,13 +62,19 @@ def _pixels_of(block: Block) -> int:
     return prod([loop[0] for loop in block.loops])
 
 
-def _fits_whole(plan: Plan, blocks: Sequence[Block]) -> bool:
+def _fits_whole(plan: Plan, blocks: Sequence[Block], most_scattered: int) -> bool:
     """Whether the values of the plan are made at once: few ones, dense on the linear side, hardly padded."""
-    scalars, first = prod(plan.shape), blocks[0]
+    scalars, most = prod(plan.shape), WHOLE_SCALARS
+    if is_scattered(blocks[0]):
+        most = most_scattered if len(blocks) > 2 else 0  # two blocks are turned better in pieces
     dense = plan.linear.required_bytes == scalars * plan.linear_dtype.width
-    if len(blocks) <= 2 and first.channels > 1 and first.channel_stride_bytes != plan.linear_dtype.width:
-        return False  # two blocks are turned better by words
-    return dense and scalars <= WHOLE_SCALARS and plan.tiled.required_bytes <= 4 * max(scalars, 4096)
+    padded = any(_put_together(plan, block) for block in blocks)
+    return dense and scalars <= most and not padded
+
+
+def _put_together(plan: Plan, block: Block) -> bool:
+    """Whether pixels are written with their padding, from scratch that keeps it."""
+    return is_padded(plan, block) and block.channels < NARROW_CHANNELS and _pixels_of(block) > FEW_PIXELS
 
 
 def _whole_steps(plan: Plan, blocks: Sequence[Block], change: Narrow | Widen | None) -> Iterator[Step]:
@@ -108,7 +116,7 @@ def _pad_step(plan: Plan, block: Block, step: PackPieces) -> PackPadded:
 def copy_rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
     """INT8 as it is: runs of contiguous channels as items."""
     for block in blocks:
-        pixels, scattered = _pixels_of(block), block.channels > 1 and block.channel_stride_bytes != 1
+        pixels, scattered = _pixels_of(block), is_scattered(block)
         put_together = is_padded(plan, block) and block.channels < WIDE_CHANNELS
         if pixels > FEW_PIXELS and (put_together or (scattered and not plan.packs and short_rows(block))):
             yield from _piece_steps(plan, block, None)
@@ -121,8 +129,10 @@ def word_rows(word: int) -> Rows:
     """BF16 on the tiled side, its two bytes at `word` of the linear scalar: as words, or by bytes."""
 
     def rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
-        few = prod(plan.shape) <= SMALL_SCALARS or not keeps_environment()
-        if not few and _fits_whole(plan, blocks):
+        scalars = prod(plan.shape)
+        few = scalars <= max(SMALL_SCALARS, SMALL_BLOCK_SCALARS // len(blocks)) or not keeps_environment()
+        lanes = blocks[0].channels < LANES
+        if not few and not lanes and _fits_whole(plan, blocks, WHOLE_WORDS):
             yield from _whole_steps(plan, blocks, None)
             return
         for block in blocks:

@@ -76,13 +76,15 @@ def test_scratch_is_kept_by_each_thread() -> None:
     assert not np.shares_memory(first, found[0])
 
 
+NO_BYTES = {"SMALL_SCALARS": 0, "SMALL_BLOCK_SCALARS": 0, "LANES": 0}
+PIECES = NO_BYTES | {"WHOLE_SCALARS": 0, "WHOLE_WORDS": 0}
 WAYS = {
     "as they are": {},
-    "no bytes": {"SMALL_SCALARS": 0},
-    "pieces": {"SMALL_SCALARS": 0, "WHOLE_SCALARS": 0, "FEW_PIXELS": 0},
+    "no bytes": NO_BYTES,
+    "pieces": PIECES | {"FEW_PIXELS": 0},
     "bytes": {"SMALL_SCALARS": 1 << 30},
-    "near": {"SMALL_SCALARS": 0, "WHOLE_SCALARS": 0, "LONG_RUN": 1},
-    "far": {"SMALL_SCALARS": 0, "WHOLE_SCALARS": 0, "LONG_RUN": 1 << 30, "SHORT_ROW": 1 << 30},
+    "near": PIECES | {"LONG_RUN": 1},
+    "far": PIECES | {"LONG_RUN": 1 << 30, "SHORT_ROW": 1 << 30},
 }
 """Thresholds under which every geometry takes the same way."""
 

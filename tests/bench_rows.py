@@ -19,7 +19,7 @@ from time import thread_time_ns
 import numpy as np
 
 from tessbed.bench.cases import CASES, BenchCase
-from tessbed.bench.measurement import BenchMeasurement, contenders, interleaved, measure_case, ratio
+from tessbed.bench.measurement import BenchMeasurement, contenders, measure_case, ratio, time_in_turns
 from tessbed.kernels import OPERATIONS, Plan
 from tessbed.kernels.a65.executor import executor_of
 from tessbed.kernels.a65.numpy_copies import item_of
@@ -100,7 +100,7 @@ def control_ratio(case: BenchCase, rounds: int) -> float:
     """The time of a call again over that of the call."""
     runs = contenders(case)
     call = runs["call"]
-    times = interleaved(runs | {"again": lambda: call()}, rounds)
+    times = time_in_turns(runs | {"again": lambda: call()}, rounds)
     return ratio(times["again"], times["call"])
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS
 from tessbed.kernels.a65.numpy_sides import BlockSides
 from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, StridedView
 from tessbed.kernels.a65.numpy_values import (
@@ -57,7 +56,7 @@ class PackPieces:
             make(part if far is linear else far[loops])
             at = cut if sides.bytes_first else loops
             for goal, plane in zip(goals, planes, strict=True):
-                copy_channels(goal[at], plane)
+                copy_channels(goal[at], plane, sides.by_channel and sides.bytes_first)
 
     def bind(self, shape: Shape) -> tuple[list[np.ndarray], Callable[[np.ndarray], None]]:
         """The planes of a piece in scratch, of the types of the sides, and what makes them of its linear scalars."""
@@ -78,7 +77,7 @@ class PackPieces:
             if narrow:
                 narrow(words if fetch else part)
             if turned is not None:
-                copy_channels(turned, part if direct else made)
+                copy_channels(turned, part if direct else made, sides.by_channel)
             split()
 
         return [as_items(plane, view) for plane, view in zip(planes, sides.planes, strict=True)], make
@@ -116,7 +115,7 @@ class PackPadded:
                 SCRATCH.padded = room
             make(part if far is linear else far[loops])
             for into, plane in zip(goals, planes, strict=True):
-                copy_channels(into, plane)
+                copy_channels(into, plane, sides.by_channel and sides.bytes_first)
             goal[...] = whole
 
     def bind(self, shape: Shape) -> tuple:
@@ -223,9 +222,9 @@ def as_items(plane: np.ndarray, like: StridedView | None) -> np.ndarray:
     return np.ndarray(plane.shape[:-1], like.dtype, plane.base, 0, plane.strides[:-1])  # pyright: ignore[reportArgumentType]
 
 
-def copy_channels(target: np.ndarray, source: np.ndarray) -> None:
-    """Copies, channel by channel where those come first, are few, and lie close in the target."""
-    if target.ndim > 1 and target.strides[0] == target.itemsize and len(target) < min(FEW_CHANNELS, target.shape[-1]):
+def copy_channels(target: np.ndarray, source: np.ndarray, by_channel: bool) -> None:
+    """Copies it at once, or channel by channel where those come first."""
+    if by_channel:
         for goal, lane in zip(target, source, strict=True):
             goal[...] = lane
     else:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tessbed.kernels.a65.blocks import Block
-from tessbed.kernels.a65.numpy_copies import columns
+from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS, columns, has_long_rows
 from tessbed.kernels.a65.numpy_steps import BYTE, StridedView, cut_pieces, items
 from tessbed.kernels.a65.numpy_values import SCALARS, Shape
 from tessbed.kernels.plan import Plan
@@ -30,7 +30,7 @@ class BlockSides(NamedTuple):
     `linear` holds whole scalars, channels last, or first where they are `scattered`; `far` is the same with a pixel as
     one item, None where the side is `near` or its channels are scattered. `planes` has a view for each byte of a tiled
     scalar: with a pixel's channels as one item; or bytes, channels last, or first where they are scattered and not
-    `turned` in scratch.
+    `turned` in scratch. `by_channel` says that scattered channels are so few that each is copied alone.
     """
 
     linear: StridedView
@@ -39,6 +39,7 @@ class BlockSides(NamedTuple):
     near: bool
     scattered: bool
     turned: bool
+    by_channel: bool
 
     @property
     def bytes_first(self) -> bool:
@@ -75,7 +76,8 @@ def sides_of(plan: Plan, block: Block) -> BlockSides:
         if not near and step == width:
             far = StridedView(items(channels * width), extents, block.linear_offset, strides)
     linear = StridedView(SCALARS[width], shape, block.linear_offset, steps)
-    turned = scattered and (planes > 1 or (not plan.packs and short_rows(block)))
+    many = plan.packs or channels >= FEW_CHANNELS
+    turned = scattered and ((planes > 1 and many) or (not plan.packs and short_rows(block)))
     if scattered and not turned:
         dtype, shape, steps = BYTE, (channels, *extents), (1, *tiled)
     elif (row_of(block, 1, 1, channels) if planes == 1 and not turned else channels) >= LONG_RUN:
@@ -85,7 +87,8 @@ def sides_of(plan: Plan, block: Block) -> BlockSides:
     views = [
         StridedView(dtype, shape, block.tiled_offset + plane * block.plane_bytes, steps) for plane in range(planes)
     ]
-    return BlockSides(linear, far, tuple(views), near, scattered, turned)
+    by_channel = scattered and channels < FEW_CHANNELS and has_long_rows(block, packs=True)
+    return BlockSides(linear, far, tuple(views), near, scattered, turned, by_channel)
 
 
 def is_scattered(block: Block) -> bool:

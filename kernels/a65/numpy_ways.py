@@ -86,7 +86,7 @@ def _whole_steps(plan: Plan, blocks: Sequence[Block], change: Narrow | Widen | N
         loops = tuple([(extent, tiled, stride // width) for extent, tiled, stride in block.loops])
         step, first = block.channel_stride_bytes // width, block.linear_offset // width
         lane = Block(loops, block.channels, block.plane_bytes, step, block.tiled_offset, first)
-        made = list(run_steps(lane, plan.packs, planes))
+        made = list(run_steps(as_long_pixels(lane) if planes == 1 else lane, plan.packs, planes))
         for plane, into in enumerate(copies):
             into += made[plane * len(made) // planes : (plane + 1) * len(made) // planes]
     step_of = WholePack if plan.packs else WholeUnpack

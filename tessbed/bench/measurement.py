@@ -53,7 +53,7 @@ def measure_case(case: BenchCase, rounds: int) -> BenchMeasurement:
     backend, request = executor_of(OPERATIONS[case.op]), case.request()
     prepared = backend.check_inference(request)
     plan = prepared.plan
-    times = interleaved(contenders(case), rounds)
+    times = time_in_turns(contenders(case), rounds)
     call, copy = times.pop("call"), times.pop("copy")
     best = min(times, key=lambda name: ratio(times[name], call))
     both = median(_time(lambda: backend.check_inference(request), 20) for _ in range(5))
@@ -122,7 +122,7 @@ def _storage(size_bytes: int) -> np.ndarray:
     return storage[first : first + size_bytes]
 
 
-def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+def time_in_turns(runs: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
     """Times of each contender. Every one begins the turns, and comes behind each neighbour, as often as the others."""
     turn_ns = {name: max(_time(run, 2), 1) for name, run in runs.items()}
     turns = min(max(int(ROUND_NS / max(turn_ns.values())), 1), TURNS)
@@ -142,7 +142,7 @@ def _time(run: Callable[[], object], repeats: int) -> float:
     start = thread_time_ns()
     for _ in range(repeats):
         run()
-    return (thread_time_ns() - start) / repeats
+    return max(thread_time_ns() - start, 1) / repeats
 
 
 def ratio(others: list[float], calls: list[float]) -> float:

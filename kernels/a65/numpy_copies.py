@@ -12,7 +12,7 @@ from operator import itemgetter
 import numpy as np
 
 from tessbed.kernels.a65.blocks import Block, Gap, Loop
-from tessbed.kernels.a65.numpy_steps import BYTE, Copy, FillStep, Step, StridedView, items
+from tessbed.kernels.a65.numpy_steps import BYTE, Copy, FillStep, Step, StridedView, items, moved
 from tessbed.kernels.a65.numpy_values import WORD
 from tessbed.kernels.plan import Plan
 
@@ -54,43 +54,49 @@ def padding_steps(plan: Plan, block: Block) -> Iterator[Step]:
 
 
 def byte_steps(plan: Plan, block: Block, word: int) -> Iterator[Step]:
-    """The steps for words, at `word` of the linear scalar, byte by byte."""
+    """The steps for words, at `word` of the linear scalar, byte by byte: the low bytes, then the high ones."""
     yield from padding_steps(plan, block)
     if word:
         extents, _, linear = columns(block.loops)
         shape, strides = (*extents, block.channels), (*linear, block.channel_stride_bytes)
         yield FillStep(StridedView(WORD, shape, block.linear_offset, strides), ZERO)
-    yield from _word_steps(block, plan.packs, word)
-
-
-def run_steps(block: Block, packs: bool, planes: int = 1) -> Iterator[Copy]:
-    """Bytes: contiguous ones as items; channel by channel where the pixels make the longer loop.
-
-    With more `planes`, the same bytes of the linear side go to each of them in turn.
-    """
-    channels, (extents, tiled, linear) = block.channels, columns(block.loops)
-    if channels > LONGEST_ITEM or (channels > 1 and (block.channel_stride_bytes != 1 or channels == 3)):
-        yield from _scattered_steps(block, packs, planes)
+    packs, runs = plan.packs, run_views(block, plan.packs)
+    if block.channels == 1 and block.plane_bytes == 1:  # both bytes of one channel
+        runs = [(StridedView(WORD, *linear[1:]), StridedView(WORD, *tiled[1:])) for linear, tiled in runs]
+        yield from [_copy(moved(linear, word), tiled, packs) for linear, tiled in runs]
         return
-    item = items(channels)
-    source = StridedView(item, extents, block.linear_offset, linear)
-    for first in range(block.tiled_offset, block.tiled_offset + planes * block.plane_bytes, block.plane_bytes):
-        yield _copy(source, StridedView(item, extents, first, tiled), packs)
+    for byte in range(2):
+        shift = byte * block.plane_bytes
+        yield from [_copy(moved(linear, word + byte), moved(tiled, shift), packs) for linear, tiled in runs]
 
 
-def _scattered_steps(block: Block, packs: bool, planes: int) -> Iterator[Copy]:
+def run_steps(block: Block, packs: bool) -> list[Copy]:
+    """The steps for bytes."""
+    return [_copy(linear, tiled, packs) for linear, tiled in run_views(block, packs)]
+
+
+def run_views(block: Block, packs: bool, width: int = 1) -> list[tuple[StridedView, StridedView]]:
+    """Where bytes lie on the linear side, in scalars of `width`, and on the tiled one.
+
+    Contiguous ones are items; few channels are views of their own where the pixels make the longer loop.
+    """
+    channels, step, first = block.channels, block.channel_stride_bytes // width, block.linear_offset // width
     extents, tiled, linear = columns(block.loops)
-    channels, step = block.channels, block.channel_stride_bytes
-    few = channels < FEW_CHANNELS and has_long_rows(block, packs)
-    for first in range(block.tiled_offset, block.tiled_offset + planes * block.plane_bytes, block.plane_bytes):
-        if not few:
-            shape = (*extents, channels)
-            source = StridedView(BYTE, shape, block.linear_offset, (*linear, step))
-            yield _copy(source, StridedView(BYTE, shape, first, (*tiled, 1)), packs)
-            continue
-        for channel in range(channels):
-            source = StridedView(BYTE, extents, block.linear_offset + channel * step, linear)
-            yield _copy(source, StridedView(BYTE, extents, first + channel, tiled), packs)
+    if width > 1:
+        linear = tuple([stride // width for stride in linear])
+    if channels <= LONGEST_ITEM and (channels == 1 or (step == 1 and channels != 3)):
+        item = items(channels)
+        return [(StridedView(item, extents, first, linear), StridedView(item, extents, block.tiled_offset, tiled))]
+    if channels >= FEW_CHANNELS or not has_long_rows(block, packs):
+        shape = (*extents, channels)
+        return [
+            (
+                StridedView(BYTE, shape, first, (*linear, step)),
+                StridedView(BYTE, shape, block.tiled_offset, (*tiled, 1)),
+            )
+        ]
+    offsets = [(first + channel * step, block.tiled_offset + channel) for channel in range(channels)]
+    return [(StridedView(BYTE, extents, at, linear), StridedView(BYTE, extents, to, tiled)) for at, to in offsets]
 
 
 def has_long_rows(block: Block, packs: bool) -> bool:
@@ -101,25 +107,6 @@ def has_long_rows(block: Block, packs: bool) -> bool:
     side, step = (1, 1) if packs else (2, block.channel_stride_bytes)
     row = min(block.loops, key=itemgetter(side), default=(1, 0, 0))
     return row[0] >= LEAST_ROW and step < row[side]
-
-
-def _word_steps(block: Block, packs: bool, word: int) -> Iterator[Step]:
-    """BF16, its two bytes at `word` of the linear scalar: the low bytes, then the high ones; or both of one channel."""
-    channels, (extents, tiled, linear) = block.channels, columns(block.loops)
-    if channels == 1 and block.plane_bytes == 1:
-        source = StridedView(WORD, extents, block.linear_offset + word, linear)
-        yield _copy(source, StridedView(WORD, extents, block.tiled_offset, tiled), packs)
-        return
-    for byte, plane in ((word, 0), (word + 1, block.plane_bytes)):
-        at = Block(
-            block.loops,
-            channels,
-            block.plane_bytes,
-            block.channel_stride_bytes,
-            block.tiled_offset + plane,
-            block.linear_offset + byte,
-        )
-        yield from _scattered_steps(at, packs, 1)
 
 
 def _copy(linear: StridedView, tiled: StridedView, packs: bool) -> Copy:

@@ -38,6 +38,11 @@ class StridedView(NamedTuple):
         return np.ndarray(self.shape, self.dtype, storage, self.offset, self.strides)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
+def moved(view: StridedView, by: int) -> StridedView:
+    """The same view so many bytes later."""
+    return StridedView(view.dtype, view.shape, view.offset + by, view.strides)
+
+
 class Scratch(threading.local):
     """Storage for what a piece is turned into on its way, kept by each thread: fresh pages cost more than the work.
 

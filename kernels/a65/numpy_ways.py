@@ -24,12 +24,13 @@ from tessbed.kernels.a65.numpy_copies import (
     is_padded,
     padding_steps,
     run_steps,
+    run_views,
 )
 from tessbed.kernels.a65.numpy_pieces import PackPadded, PackPieces, UnpackPieces
 from tessbed.kernels.a65.numpy_sides import is_scattered, short_rows, sides_of
-from tessbed.kernels.a65.numpy_steps import BYTE, Copy, Step, StridedView
+from tessbed.kernels.a65.numpy_steps import BYTE, Step, StridedView
 from tessbed.kernels.a65.numpy_values import SCALARS, Narrow, Widen
-from tessbed.kernels.a65.numpy_whole import WholePack, WholeUnpack
+from tessbed.kernels.a65.numpy_whole import Lane, WholePack, WholeUnpack
 from tessbed.kernels.plan import Plan
 
 NARROW_CHANNELS, WIDE_CHANNELS = 32, 64
@@ -78,19 +79,16 @@ def _put_together(plan: Plan, block: Block) -> bool:
 
 
 def _whole_steps(plan: Plan, blocks: Sequence[Block], change: Narrow | Widen | None) -> Iterator[Step]:
-    width, planes, scalars = plan.linear_dtype.width, plan.tiled_dtype.width, prod(plan.shape)
-    linear = StridedView(SCALARS[width], (scalars,), 0, (width,))
-    copies: list[list[Copy]] = [[] for _ in range(planes)]
+    width, planes, packs, scalars = plan.linear_dtype.width, plan.tiled_dtype.width, plan.packs, prod(plan.shape)
+    lanes: list[Lane] = []
     for block in blocks:
-        yield from padding_steps(plan, block)
-        loops = tuple([(extent, tiled, stride // width) for extent, tiled, stride in block.loops])
-        step, first = block.channel_stride_bytes // width, block.linear_offset // width
-        lane = Block(loops, block.channels, block.plane_bytes, step, block.tiled_offset, first)
-        made = list(run_steps(as_long_pixels(lane) if planes == 1 else lane, plan.packs, planes))
-        for plane, into in enumerate(copies):
-            into += made[plane * len(made) // planes : (plane + 1) * len(made) // planes]
-    step_of = WholePack if plan.packs else WholeUnpack
-    yield step_of(linear, change, dict(plan.parameters), tuple(map(tuple, copies)))  # type: ignore[arg-type]
+        if is_padded(plan, block):
+            yield from padding_steps(plan, block)
+        run = as_long_pixels(block) if planes == 1 else block
+        lanes += [Lane(*views, block.plane_bytes) for views in run_views(run, packs, width)]
+    linear = StridedView(SCALARS[width], (scalars,), 0, (width,))
+    step_of = WholePack if packs else WholeUnpack
+    yield step_of(linear, change, dict(plan.parameters), planes, tuple(lanes))  # type: ignore[arg-type]
 
 
 def _piece_steps(plan: Plan, block: Block, change: Narrow | Widen | None) -> Iterator[Step]:

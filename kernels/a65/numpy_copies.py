@@ -18,8 +18,6 @@ from tessbed.kernels.plan import Plan
 
 FEW_CHANNELS = 8
 """Fewer than that are moved channel by channel where the pixels make the longer loop."""
-LEAST_ROW = 16
-"""Pixels that make a longer loop than few channels."""
 LONGEST_ITEM = 1 << 30
 """An item of numpy has less than 2 GiB; longer runs are bytes with an axis of their own."""
 ZERO = np.array(0, WORD)
@@ -100,13 +98,13 @@ def run_views(block: Block, packs: bool, width: int = 1) -> list[tuple[StridedVi
 
 
 def has_long_rows(block: Block, packs: bool) -> bool:
-    """Whether channels follow each other on the side that is written, in more than a few pixels at the same distance.
+    """Whether channels follow each other on the side that is written, in rows of more pixels than there are channels.
 
-    numpy's innermost loop is the one of the shortest steps in the target: where it is the channels', it should be long.
+    numpy's innermost loop is the one of the shortest steps in the target, and takes ten nanoseconds to begin.
     """
     side, step = (1, 1) if packs else (2, block.channel_stride_bytes)
     row = min(block.loops, key=itemgetter(side), default=(1, 0, 0))
-    return row[0] >= LEAST_ROW and step < row[side]
+    return row[0] > block.channels and step < row[side]
 
 
 def _copy(linear: StridedView, tiled: StridedView, packs: bool) -> Copy:
@@ -114,9 +112,11 @@ def _copy(linear: StridedView, tiled: StridedView, packs: bool) -> Copy:
 
 
 def as_long_pixels(block: Block) -> Block:
-    """Pixels that follow each other without a gap on both sides become channels of one long pixel."""
-    if block.loops and block.loops[-1][1:] == (block.channels, block.channels * block.channel_stride_bytes):
-        return block._replace(loops=block.loops[:-1], channels=block.channels * block.loops[-1][0])
+    """Pixels that follow each other as their channels do, on both sides, become channels of one long pixel."""
+    row = (block.channels, block.channels * block.channel_stride_bytes)
+    for number, loop in enumerate(block.loops):
+        if loop[1:] == row:
+            return Block(block.loops[:number] + block.loops[number + 1 :], block.channels * loop[0], *block[2:])
     return block
 
 

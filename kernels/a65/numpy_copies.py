@@ -83,7 +83,7 @@ def run_views(block: Block, packs: bool, width: int = 1) -> list[tuple[StridedVi
     if width > 1:
         linear = tuple([stride // width for stride in linear])
     if channels <= LONGEST_ITEM and (channels == 1 or (step == 1 and channels != 3)):
-        item = items(channels)
+        item = items(channels) if channels > 1 else BYTE
         return [(StridedView(item, extents, first, linear), StridedView(item, extents, block.tiled_offset, tiled))]
     if channels >= FEW_CHANNELS or not has_long_rows(block, packs):
         shape = (*extents, channels)

@@ -61,8 +61,8 @@ class PackPieces:
     def bind(self, shape: Shape) -> tuple[list[np.ndarray], Callable[[np.ndarray], None]]:
         """The planes of a piece in scratch, of the types of the sides, and what makes them of its linear scalars."""
         sides = self.sides
-        room = Room(shape, int(sides.scattered))
-        words = (room if self.narrow is None else Room(shape)).array(LINEAR, sides.linear.dtype)
+        room = Room(shape, sides.place + 1 if sides.scattered else 0, sides.place)
+        words = (room if self.narrow is None else room.contiguous()).array(LINEAR, sides.linear.dtype)
         direct = self.narrow is None and sides.turned
         fetch = not direct and (self.narrow is None or not sides.near)
         fetched = as_items(words, sides.far)
@@ -180,9 +180,9 @@ class UnpackPieces:
         """Planes of a piece as they are loaded, what makes scalars of them, those in scratch, and as they are sent."""
         sides = self.sides
         wanted = sides.pixels_last(shape) if sides.turned else shape
-        pixels = Room(wanted, len(wanted) - 1 if sides.turned else 0)
+        pixels = Room(wanted, len(wanted) - 1) if sides.turned else Room(wanted, 0, sides.place)
         moved = self.widen is None and len(sides.planes) == 1
-        rooms = pixels if moved else Room(wanted)
+        rooms = pixels if moved or not sides.turned else Room(wanted)
         planes = [rooms.array(PLANE + number, BYTE) for number in range(len(sides.planes))]
         loaded = [as_items(plane, view) for plane, view in zip(planes, sides.planes, strict=True)]
         change = None if moved else widening(planes, self.widen, self.parameters, sides.linear.dtype)

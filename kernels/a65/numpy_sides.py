@@ -9,10 +9,10 @@ turned in scratch where they are words, and where the rows of a tile are short: 
 tiled side.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tessbed.kernels.a65.blocks import Block
+from tessbed.kernels.a65.blocks import Block, Loop
 from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS, columns, has_long_rows
 from tessbed.kernels.a65.numpy_steps import BYTE, StridedView, cut_pieces, items
 from tessbed.kernels.a65.numpy_values import SCALARS, Shape
@@ -30,7 +30,8 @@ class BlockSides(NamedTuple):
     `linear` holds whole scalars, channels last, or first where they are `scattered`; `far` is the same with a pixel as
     one item, None where the side is `near` or its channels are scattered. `planes` has a view for each byte of a tiled
     scalar: with a pixel's channels as one item; or bytes, channels last, or first where they are scattered and not
-    `turned` in scratch. `by_channel` says that scattered channels are so few that each is copied alone.
+    `turned` in scratch. `by_channel` says that scattered channels are so few that each is copied alone; `place` is the
+    number of loops with longer steps than theirs on the linear side.
     """
 
     linear: StridedView
@@ -40,6 +41,7 @@ class BlockSides(NamedTuple):
     scattered: bool
     turned: bool
     by_channel: bool
+    place: int
 
     @property
     def bytes_first(self) -> bool:
@@ -66,13 +68,14 @@ def sides_of(plan: Plan, block: Block) -> BlockSides:
     width, planes, channels = plan.linear_dtype.width, plan.tiled_dtype.width, block.channels
     scattered, step = is_scattered(block), block.channel_stride_bytes if channels > 1 else width
     extents, tiled, strides = columns(block.loops)
-    far = None
+    far, place = None, 0
     if scattered:
         shape, steps = (channels, *extents), (step, *strides)
-        near = row_of(block, width, 2, 1) >= LONG_RUN
+        place = sum(stride > step for stride in strides)
+        near = row_of((*block.loops[:place], (channels, 1, step), *block.loops[place:]), width, 2, 1) >= LONG_RUN
     else:
         shape, steps = (*extents, channels), (*strides, step)
-        near = row_of(block, step, 2, channels) >= LONG_RUN
+        near = row_of(block.loops, step, 2, channels) >= LONG_RUN
         if not near and step == width:
             far = StridedView(items(channels * width), extents, block.linear_offset, strides)
     linear = StridedView(SCALARS[width], shape, block.linear_offset, steps)
@@ -80,7 +83,7 @@ def sides_of(plan: Plan, block: Block) -> BlockSides:
     turned = scattered and ((planes > 1 and many) or (not plan.packs and short_rows(block)))
     if scattered and not turned:
         dtype, shape, steps = BYTE, (channels, *extents), (1, *tiled)
-    elif (row_of(block, 1, 1, channels) if planes == 1 and not turned else channels) >= LONG_RUN:
+    elif (row_of(block.loops, 1, 1, channels) if planes == 1 and not turned else channels) >= LONG_RUN:
         dtype, shape, steps = BYTE, (*extents, channels), (*tiled, 1)
     else:
         dtype, shape, steps = items(channels), extents, tiled
@@ -88,7 +91,7 @@ def sides_of(plan: Plan, block: Block) -> BlockSides:
         StridedView(dtype, shape, block.tiled_offset + plane * block.plane_bytes, steps) for plane in range(planes)
     ]
     by_channel = scattered and channels < FEW_CHANNELS and has_long_rows(block, packs=True)
-    return BlockSides(linear, far, tuple(views), near, scattered, turned, by_channel)
+    return BlockSides(linear, far, tuple(views), near, scattered, turned, by_channel, place)
 
 
 def is_scattered(block: Block) -> bool:
@@ -101,9 +104,9 @@ def short_rows(block: Block) -> bool:
     return block.channels > 3 and bool(block.loops) and block.loops[-1][0] < SHORT_ROW
 
 
-def row_of(block: Block, width: int, side: int, run: int) -> int:
+def row_of(loops: Sequence[Loop], width: int, side: int, run: int) -> int:
     """Scalars that follow each other on a side: runs of `run`, from the innermost loop on."""
-    for loop in reversed(block.loops):
+    for loop in reversed(loops):
         if loop[side] != run * width:
             break
         run *= loop[0]

@@ -64,6 +64,13 @@ class Scratch(threading.local):
             kept = self._parts[part] = np.zeros(max(size, LEAST_BYTES), np.uint8)
         return np.ndarray(shape, dtype, kept, first)  # pyright: ignore[reportArgumentType]
 
+    def array_like(self, part: int, other: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """An array of a part, its elements in the order of another one in scratch."""
+        strides = [stride // other.itemsize * dtype.itemsize for stride in other.strides]
+        elements = 1 + sum((extent - 1) * stride for extent, stride in zip(other.shape, strides, strict=True))
+        kept = self.array(part, (elements,), dtype).base
+        return np.ndarray(other.shape, dtype, kept, 0, strides)  # pyright: ignore[reportArgumentType]
+
     def bound(self, step: "PieceStep", shape: tuple[int, ...]) -> Any:
         """What `step.bind(shape)` gave this thread."""
         found = self._bound.get((step, shape))
@@ -82,21 +89,33 @@ class Room(NamedTuple):
     """The shape of arrays in scratch. Rows over the axes behind the first `outer` ones do not lie a power of two apart.
 
     Else a transposition, which takes an element of each row in turn, would find them in the same few lines of the
-    first cache. Without `outer`, all is contiguous.
+    first cache. Without `outer`, all is contiguous. The first axis is stored behind the `place` axes that follow it.
     """
 
     shape: tuple[int, ...]
     outer: int = 0
+    place: int = 0
 
     def array(self, part: int, dtype: np.dtype) -> np.ndarray:
         """An array of a part of the scratch, at its start."""
-        rows, inner = self.shape[: self.outer], self.shape[self.outer :]
+        if not self.place:
+            return self._stored(self.shape, part, dtype)
+        first, *others = self.shape
+        shape = (*others[: self.place], first, *others[self.place :])
+        return np.moveaxis(self._stored(shape, part, dtype), self.place, 0)
+
+    def contiguous(self) -> "Room":
+        """The same without space between rows."""
+        return Room(self.shape, 0, self.place)
+
+    def _stored(self, shape: tuple[int, ...], part: int, dtype: np.dtype) -> np.ndarray:
+        rows, inner = shape[: self.outer], shape[self.outer :]
         row = prod(inner) * dtype.itemsize
         if not rows or row % FEW_LINES_BYTES:
-            return SCRATCH.array(part, self.shape, dtype)
+            return SCRATCH.array(part, shape, dtype)
         apart = SCRATCH.array(part, rows, items(row + LINE_BYTES))
         strides = (*apart.strides, *np.ndarray(inner, dtype, apart.base).strides)  # pyright: ignore[reportArgumentType]
-        return np.ndarray(self.shape, dtype, apart.base, 0, strides)  # pyright: ignore[reportArgumentType]
+        return np.ndarray(shape, dtype, apart.base, 0, strides)  # pyright: ignore[reportArgumentType]
 
 
 class PieceStep(Protocol):

@@ -88,7 +88,7 @@ def keep_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change]:
 
 def narrow_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change]:
     """BF16 words: nearest, ties to even; a NaN keeps sign and upper half, and is made quiet."""
-    made, found = SCRATCH.array(VALUES, room.shape, LONG), room.array(WORDS, WORD)
+    made, found = room.contiguous().array(VALUES, LONG), room.array(WORDS, WORD)
     upper = np.ndarray(made.shape, LONG, made.base, 2, made.strides)  # pyright: ignore[reportArgumentType]
 
     def narrow(words: np.ndarray) -> None:
@@ -109,7 +109,7 @@ def narrow_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change
 def quantize_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change]:
     """INT8 codes: saturate(round(x * scale) + zero_point), the product rounded to binary32; zero_point of a NaN."""
     zero_point, scale, rounded = _zero_point(parameters), _scale(parameters), ROUNDINGS[parameters["rounding"]]
-    values, codes = SCRATCH.array(VALUES, room.shape, FLOAT), room.array(WORDS, CODE)
+    values, codes = room.contiguous().array(VALUES, FLOAT), room.array(WORDS, CODE)
 
     def quantize(words: np.ndarray) -> None:
         np.multiply(words.view(FLOAT), scale, values)
@@ -126,7 +126,7 @@ def quantize_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Chan
 def dequantize_codes(codes: np.ndarray, parameters: Parameters) -> Change:
     """Words of (code - zero_point) / scale."""
     zero_point, scale, signed = _zero_point(parameters), _scale(parameters), codes.view(CODE)
-    values = SCRATCH.array(VALUES, codes.shape, FLOAT)
+    values = SCRATCH.array_like(VALUES, codes, FLOAT)
 
     def dequantize(target: np.ndarray) -> None:
         values[...] = signed

@@ -39,6 +39,8 @@ SMALL_SCALARS, SMALL_BLOCK_SCALARS = 1024, 1 << 13
 """Words of a plan up to which they move byte by byte: of any, and of one with a single block."""
 LANES = 6
 """Fewer channels are always moved byte by byte."""
+LONG_PIXEL = 1024
+"""Scattered channels to which neighbouring pixels may add up."""
 FEW_PIXELS = 512
 """Pixels of a block up to which bytes are copied without scratch."""
 WHOLE_SCALARS, WHOLE_WORDS = 1 << 18, 1 << 16
@@ -93,6 +95,9 @@ def _whole_steps(plan: Plan, blocks: Sequence[Block], change: Narrow | Widen | N
 
 def _piece_steps(plan: Plan, block: Block, change: Narrow | Widen | None) -> Iterator[Step]:
     """The steps for a block. Narrow pixels are put together with their padding; that of wide ones is filled apart."""
+    long = as_long_pixels(block)
+    if plan.tiled_dtype.width == 1 and (long.channels <= LONG_PIXEL or not is_scattered(long)):
+        block = long  # a piece of scratch holds all scattered channels of a pixel
     sides = sides_of(plan, block)
     step = (PackPieces if plan.packs else UnpackPieces)(sides, change, dict(plan.parameters))  # type: ignore[arg-type]
     if not is_padded(plan, block):

@@ -12,7 +12,7 @@ from operator import itemgetter
 import numpy as np
 
 from tessbed.kernels.a65.blocks import Block, Gap, Loop
-from tessbed.kernels.a65.numpy_steps import BYTE, Copy, FillStep, Step, StridedView, items, moved
+from tessbed.kernels.a65.numpy_steps import BYTE, Copy, FillStep, Step, StridedView, bytes_later, items
 from tessbed.kernels.a65.numpy_values import WORD
 from tessbed.kernels.plan import Plan
 
@@ -61,11 +61,11 @@ def byte_steps(plan: Plan, block: Block, word: int) -> Iterator[Step]:
     packs, runs = plan.packs, run_views(block, plan.packs)
     if block.channels == 1 and block.plane_bytes == 1:  # both bytes of one channel
         runs = [(StridedView(WORD, *linear[1:]), StridedView(WORD, *tiled[1:])) for linear, tiled in runs]
-        yield from [_copy(moved(linear, word), tiled, packs) for linear, tiled in runs]
+        yield from [_copy(bytes_later(linear, word), tiled, packs) for linear, tiled in runs]
         return
     for byte in range(2):
         shift = byte * block.plane_bytes
-        yield from [_copy(moved(linear, word + byte), moved(tiled, shift), packs) for linear, tiled in runs]
+        yield from [_copy(bytes_later(linear, word + byte), bytes_later(tiled, shift), packs) for linear, tiled in runs]
 
 
 def run_steps(block: Block, packs: bool) -> list[Copy]:

@@ -38,7 +38,7 @@ class StridedView(NamedTuple):
         return np.ndarray(self.shape, self.dtype, storage, self.offset, self.strides)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
-def moved(view: StridedView, by: int) -> StridedView:
+def bytes_later(view: StridedView, by: int) -> StridedView:
     """The same view so many bytes later."""
     return StridedView(view.dtype, view.shape, view.offset + by, view.strides)
 

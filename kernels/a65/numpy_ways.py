@@ -30,7 +30,7 @@ from tessbed.kernels.a65.numpy_pieces import PackPadded, PackPieces, UnpackPiece
 from tessbed.kernels.a65.numpy_sides import is_scattered, short_rows, sides_of
 from tessbed.kernels.a65.numpy_steps import BYTE, Step, StridedView
 from tessbed.kernels.a65.numpy_values import SCALARS, Narrow, Widen
-from tessbed.kernels.a65.numpy_whole import Lane, WholePack, WholeUnpack
+from tessbed.kernels.a65.numpy_whole import PlaneViews, WholePack, WholeUnpack
 from tessbed.kernels.plan import Plan
 
 NARROW_CHANNELS, WIDE_CHANNELS = 32, 64
@@ -82,12 +82,12 @@ def _put_together(plan: Plan, block: Block) -> bool:
 
 def _whole_steps(plan: Plan, blocks: Sequence[Block], change: Narrow | Widen | None) -> Iterator[Step]:
     width, planes, packs, scalars = plan.linear_dtype.width, plan.tiled_dtype.width, plan.packs, prod(plan.shape)
-    lanes: list[Lane] = []
+    lanes: list[PlaneViews] = []
     for block in blocks:
         if is_padded(plan, block):
             yield from padding_steps(plan, block)
         run = as_long_pixels(block) if planes == 1 else block
-        lanes += [Lane(*views, block.plane_bytes) for views in run_views(run, packs, width)]
+        lanes += [PlaneViews(*views, block.plane_bytes) for views in run_views(run, packs, width)]
     linear = StridedView(SCALARS[width], (scalars,), 0, (width,))
     step_of = WholePack if packs else WholeUnpack
     yield step_of(linear, change, dict(plan.parameters), planes, tuple(lanes))  # type: ignore[arg-type]

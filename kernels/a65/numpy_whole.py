@@ -11,11 +11,11 @@ import attrs
 import numpy as np
 
 from tessbed.kernels.a65.numpy_pieces import widening
-from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH, Room, StridedView, moved
+from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH, Room, StridedView, bytes_later
 from tessbed.kernels.a65.numpy_values import PLANE, Narrow, Parameters, Shape, Widen, keep_words, planes_of
 
 
-class Lane(NamedTuple):
+class PlaneViews(NamedTuple):
     """Bytes of the low plane: where they lie in scratch and in the tiles; and how far behind them the next plane is."""
 
     scratch: StridedView
@@ -25,10 +25,10 @@ class Lane(NamedTuple):
     def tiled_planes(self, planes: int) -> Iterator[StridedView]:
         """Where the bytes of each plane lie in the tiles."""
         for plane in range(planes):
-            yield moved(self.tiled, plane * self.plane_bytes)
+            yield bytes_later(self.tiled, plane * self.plane_bytes)
 
 
-def pairs(lanes: tuple[Lane, ...], planes: list[np.ndarray]) -> list[tuple[StridedView, np.ndarray]]:
+def pairs(lanes: tuple[PlaneViews, ...], planes: list[np.ndarray]) -> list[tuple[StridedView, np.ndarray]]:
     """The view of the tiles for each lane of each plane, with its bytes in scratch."""
     return [
         (view, lane.scratch.over(plane))
@@ -45,7 +45,7 @@ class WholePack:
     narrow: Narrow | None
     parameters: Parameters
     planes: int
-    lanes: tuple[Lane, ...]
+    lanes: tuple[PlaneViews, ...]
     calculates = True
 
     @property
@@ -74,7 +74,7 @@ class WholeUnpack:
     widen: Widen | None
     parameters: Parameters
     planes: int
-    lanes: tuple[Lane, ...]
+    lanes: tuple[PlaneViews, ...]
     calculates = True
 
     @property

@@ -94,8 +94,12 @@ def run_bands(worker: "WorkerContext", bands: Iterable[Band]) -> "Steps":
 
 def wait_groups(band: HasReads, spec: DeviceSpec) -> Sequence[list[Descriptor]]:
     """The band's reads in groups that are issued together and waited for together."""
-    size = min(OVERSIZED_GROUP, spec.dma.wait_group) if band.oversized else spec.dma.wait_group
-    reads = band.reads
+    size, reads = group_size(spec, oversized=band.oversized), band.reads
     if 0 < len(reads) <= size:
         return (reads,)
     return [reads[first : first + size] for first in range(0, len(reads), size)]
+
+
+def group_size(spec: DeviceSpec, *, oversized: bool) -> int:
+    """The most reads that are waited for together, by whether a pitch among them is oversized."""
+    return min(OVERSIZED_GROUP, spec.dma.wait_group) if oversized else spec.dma.wait_group

@@ -1,9 +1,12 @@
-"""What planning a launch for the exact engine takes: `python -m tests.bench_planning [--rounds N]`.
+"""What planning a launch for the exact engine takes: `python -m tests.bench_planning [--rounds N] [--random N]`.
 
 Kinds of shapes at ten thousand, a million and ten million tiles, on the default device, for four workers. In every
 round each is planned once, one after the other; CPU time, medians over rounds, and the ratio to the smallest launch of
 a kind. Band by band is the enumerating planner, which small launches take. `written` is how many bands the runs hold
 that a plan has written out.
+
+With `--random N --seed S` it draws N kinds instead (planning_kinds.py), and plans each at ten thousand and at ten
+million tiles: the fewest ms of the rounds, their ratio, how many different bands each has, and the kind where it grows.
 """
 
 import argparse
@@ -22,6 +25,7 @@ from tessbed.firmware_models.nests.runs import NestRuns
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tests.firmware_models.test_launch_summary import HWC, packet_geometry
 from tests.oracle import Geometry
+from tests.planning_kinds import RandomKind
 
 MOST_ENUMERATED = 10_000
 SIZES = ((100, 100), (1000, 1000), (3200, 3125))
@@ -95,11 +99,44 @@ def measure(rounds: int) -> dict[str, list[Figures]]:
     return found
 
 
+GROWS, SOME_TENS_MS = 1.5, 50
+"""What is more than both is shown with its kind."""
+
+
+def search(seeds: range, rounds: int) -> None:
+    """Plan random kinds and print what they take, line by line; the worst at the end."""
+    print(f"{'seed':>6} {'small ms':>9} {'large ms':>9} {'ratio':>6} {'bands':>7} {'bands':>7}")
+    found = []
+    for seed in seeds:
+        kind, best, bands = RandomKind.of(seed, SIZES[-1]), [], []
+        for size in (SIZES[0], SIZES[-1]):
+            geometry, spec, workers = kind.bound(*size), kind.spec, kind.workers
+            bands.append(len(plan_launch(geometry, spec, workers).bands))
+            best.append(
+                min(_cpu_ms(lambda at=geometry, on=spec, of=workers: plan_launch(at, on, of)) for _ in range(rounds))
+            )
+        small, large = best
+        found.append((large / small, large, seed))
+        figures = f"{seed:6} {small:9.1f} {large:9.1f} {large / small:6.2f} {bands[0]:7,} {bands[1]:7,}"
+        grows = large > GROWS * small and large > SOME_TENS_MS
+        print(f"{figures}  {kind.workers} workers, {kind.geometry(*SIZES[-1])}, {kind.spec}" if grows else figures)
+    grown = [seed for ratio, large, seed in found if ratio > GROWS and large > SOME_TENS_MS]
+    print(f"{len(grown)} of {len(found)} are above {GROWS} and {SOME_TENS_MS} ms; the dearest:")
+    for ratio, large, seed in sorted(found, key=lambda row: -row[1])[:5]:
+        print(f"{seed:6} {large:9.1f} ms, ratio {ratio:.2f}")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=5)
-    found = measure(parser.parse_args().rounds)
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="random kinds instead of the table")
+    parser.add_argument("--seed", type=int, default=0, help="of the first random kind")
+    asked = parser.parse_args()
+    if asked.random:
+        search(range(asked.seed, asked.seed + asked.random), asked.rounds)
+        return
+    found = measure(asked.rounds)
     columns = ("tiles", "by runs", "ratio", "written", "band by band")
     print(f"{'ms to plan a launch of 4 workers':32} " + " ".join(f"{name:>12}" for name in columns))
     for name, sizes in found.items():

@@ -48,27 +48,20 @@ class BlockMaker:
                 yield from self._repeated(node) if form == "repeat" else self._turn_by_turn(node)
         yield from self._flat(pending)
 
-    def written(self, nodes: Sequence[Node], depth: int = 0) -> int:
+    def written(self, nodes: Sequence[Node]) -> int:
         """About how many bands the blocks of these nodes hold."""
-        return sum(self._written(node, depth) for node in nodes)
+        return sum(self._form(node, 0)[2] for node in nodes)
 
-    def _written(self, node: Node, depth: int) -> int:
-        form = self._form(node, depth)[1]
-        if isinstance(node, Leaf) or form == "flat":
-            return node.bands
-        if form == "repeat":
-            return 2 * self._period(node, depth) * (node.bands // node.count)
-        return node.count * self.written(node.body, depth + 1)
-
-    def _form(self, node: Node, depth: int) -> tuple[int, str]:
-        """What an engine walks about for it, and the form in which that is least."""
+    def _form(self, node: Node, depth: int) -> tuple[int, str, int]:
+        """What an engine walks about for it, the form in which that is least, and about how many bands that holds."""
         if isinstance(node, Leaf):
-            return 1, "flat"
-        period = self._period(node, depth)
-        once = sum(self._form(inner, depth + 1)[0] for inner in node.body)
-        repeat = ROUNDS * period * (node.bands // node.count) + OVERHEAD
-        forms = [(node.bands, "flat"), (node.count * (once + OVERHEAD), "turns")]
-        return min(forms + [(repeat, "repeat")] * (node.count >= FEWEST_TIMES * period))
+            return 1, "flat", 1
+        period, body = self._period(node, depth), node.bands // node.count
+        inner = [self._form(each, depth + 1) for each in node.body]
+        once, written = sum(walked for walked, _, _ in inner), sum(held for _, _, held in inner)
+        forms = [(node.bands, "flat", node.bands), (node.count * (once + OVERHEAD), "turns", node.count * written)]
+        repeat = ROUNDS * period * body + OVERHEAD, "repeat", 2 * period * body
+        return min(forms + [repeat] * (node.count >= FEWEST_TIMES * period))
 
     def _period(self, loop: Loop, depth: int) -> int:
         """Turns of a loop that make a block: its period, or as many as can hold all drains in flight."""
@@ -100,7 +93,7 @@ class BlockMaker:
         return parts, feet, lows
 
     def _leaf(self, leaf: Leaf, turns: tuple[int, ...]) -> Columns:
-        of = self.table.band(leaf.band)
+        of = self.table.band(leaf.band).form
         lows = np.full((*turns, 1), leaf.band.footprint.low + leaf.ahead.drain)
         for axis, (move, count) in enumerate(zip(leaf.moves, turns, strict=True)):
             lows += (np.arange(count) * move.drain).reshape(-1, *(1,) * (len(turns) - axis))

@@ -19,12 +19,15 @@ period is 4096 divided by the greatest common divisor of 4096 and all moves in i
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import gcd
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
+import numpy as np
 
-from tessbed.firmware_models.band import Band
+from tessbed.firmware_models.nests.planned_band import DescriptorArray, PlannedBand
 from tessbed.sim.spec.limits import PAGE_BYTES
+
+Array = Any
 
 
 class Move(NamedTuple):
@@ -62,7 +65,7 @@ STAYS = Move(0, 0)
 class Leaf:
     """A band `ahead` of where it was made, and its moves in the loops around it, those of the outermost first."""
 
-    band: Band
+    band: PlannedBand
     ahead: Move = STAYS
     moves: tuple[Move, ...] = ()
 
@@ -75,12 +78,15 @@ class Leaf:
         """Itself."""
         yield self
 
-    def movers(self, reads: int) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-        """With which others each of so many reads moves, and how those do: how far ahead they are, then their moves."""
-        moves = [move.reads if isinstance(move.reads, tuple) else (move.reads,) * reads for move in self._all_moves]
-        known: dict[tuple[int, ...], int] = {}
-        moves_with = tuple([known.setdefault(each, len(known)) for each in zip(*moves, strict=True)])
-        return moves_with, [*known] or [tuple([0 for _ in self._all_moves])]
+    @property
+    def movers(self) -> tuple[Array, list[tuple[int, ...]]]:
+        """With which others each read moves, and how those do: how far ahead they are, then their moves."""
+        count = len(self.band.reads)
+        if all(isinstance(move.reads, int) for move in self._all_moves):
+            return np.zeros(count, np.int64), [tuple([move.reads_apart[0] for move in self._all_moves])]
+        each = np.asarray([np.broadcast_to(move.reads, count) for move in self._all_moves])
+        movers, moves_with = np.unique(each, axis=1, return_inverse=True)
+        return moves_with.reshape(-1), [tuple(mover) for mover in movers.T.tolist()]
 
     @property
     def _all_moves(self) -> tuple[Move, ...]:
@@ -150,7 +156,7 @@ def looped(count: int, turn: Callable[[int], Sequence[Node]]) -> list[Node]:
 def moved(nodes: Iterable[Node], moves: Iterable[Move]) -> list[Node]:
     """The nodes in one more loop around them all, in which their leaves have these moves."""
     following = iter(moves)
-    return [node.turned(lambda leaf: attrs.evolve(leaf, moves=(next(following), *leaf.moves))) for node in nodes]
+    return [node.turned(lambda leaf: Leaf(leaf.band, leaf.ahead, (next(following), *leaf.moves))) for node in nodes]
 
 
 def moves_between(first: Sequence[Node], second: Sequence[Node]) -> list[Move]:
@@ -165,7 +171,7 @@ def advanced(nodes: Iterable[Node], turn: int) -> list[Node]:
 
 def placed(nodes: Iterable[Node], by: Move) -> list[Node]:
     """The nodes as they are that far ahead."""
-    return [node.turned(lambda leaf: attrs.evolve(leaf, ahead=leaf.ahead.plus(by))) for node in nodes]
+    return [node.turned(lambda leaf: Leaf(leaf.band, leaf.ahead.plus(by), leaf.moves)) for node in nodes]
 
 
 def leaves_in_loops(nodes: Iterable[Node], counts: tuple[int, ...] = ()) -> Iterator[tuple[Leaf, tuple[int, ...]]]:
@@ -182,7 +188,7 @@ def _leaves(nodes: Iterable[Node]) -> list[Leaf]:
 
 
 def _without(leaf: Leaf, depth: int) -> Leaf:
-    return attrs.evolve(leaf, moves=(*leaf.moves[:depth], *leaf.moves[depth + 1 :]))
+    return Leaf(leaf.band, leaf.ahead, (*leaf.moves[:depth], *leaf.moves[depth + 1 :]))
 
 
 def _fixed(leaf: Leaf, turn: int) -> Leaf:
@@ -192,11 +198,13 @@ def _fixed(leaf: Leaf, turn: int) -> Leaf:
 def _move(first: Leaf, second: Leaf) -> Move:
     """Both bands are alike but for addresses: anything else is an error of whoever calls them alike."""
     one, two = first.band, second.band
-    reads = [late.address - early.address for early, late in zip(one.reads, two.reads, strict=True)]
-    drains = {late.address - early.address for early, late in zip(one.chain, two.chain, strict=True)}
-    assert [read[2:] for read in one.reads] == [read[2:] for read in two.reads]
+    assert one.reads.alike(two.reads)
     assert (one.ticks, one.counts, first.moves) == (two.ticks, two.counts, second.moves)
+    reads, drains = _between(one.reads, two.reads), _between(one.chain, two.chain)
+    (drain_by,) = {*drains}
     reads_by = reads[0] if len({*reads}) == 1 else tuple(reads) or 0
-    by = second.ahead.plus(first.ahead.times(-1))
-    (drain_by,) = drains
-    return Move(reads_by, drain_by).plus(by)
+    return Move(reads_by, drain_by).plus(second.ahead.plus(first.ahead.times(-1)))
+
+
+def _between(first: DescriptorArray, second: DescriptorArray) -> list[int]:
+    return (second.addresses - first.addresses).tolist()

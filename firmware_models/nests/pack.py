@@ -6,10 +6,11 @@ from math import prod
 
 import attrs
 
-from tessbed.firmware_models.band import WorkItem
+from tessbed.firmware_models.band import Band, WorkItem
 from tessbed.firmware_models.geometry import PacketGeometry, Tile, TileAxis
 from tessbed.firmware_models.nests.grid import AxisRange, ItemNests
 from tessbed.firmware_models.nests.nest import Leaf, Node, looped
+from tessbed.firmware_models.nests.planned_band import PlannedBand
 from tessbed.firmware_models.ops.pack import PackMaker, pack_cuts, pixel_band_end
 from tessbed.firmware_models.partition import Range, boxes
 from tessbed.sim.spec.device_spec import DeviceSpec
@@ -63,9 +64,13 @@ def tile_nodes(maker: PackMaker, item: WorkItem) -> list[Node]:
     owned = (part[0], part[1])
     pixels, most = maker.pixels(tile, owned), maker.most_pixels(tile)
     if pixels[0] == pixels[1]:
-        return [Leaf(maker.owned_tail(tile, owned))]
+        return [_leaf(maker.owned_tail(tile, owned))]
     cut = _PixelNest(maker, tile, owned, pixels, most) if most else _WideNest(maker, tile, owned, pixels)
     return cut.nodes()
+
+
+def _leaf(band: Band) -> Leaf:
+    return Leaf(PlannedBand.of(band))
 
 
 @attrs.frozen
@@ -163,7 +168,7 @@ class _PixelNest:
     def _band_nodes(self, bands: _Bands) -> list[Node]:
         def band(number: int) -> list[Node]:
             first = bands.first + number * bands.size
-            return [Leaf(self.maker.pixel_band(self.tile, self.owned, first, first + bands.size))]
+            return [_leaf(self.maker.pixel_band(self.tile, self.owned, first, first + bands.size))]
 
         return looped(bands.count, band)
 
@@ -199,10 +204,10 @@ class _WideNest:
         nodes: list[Node] = []
         for low, high in pairwise(self._piece_cuts(pixel, -(-stored // step))):
             nodes += looped(high - low, lambda number, low=low: self._piece(pixel, (low + number) * step))
-        return nodes + [Leaf(band) for band in self.maker.pixel_tail(self.tile, self.owned, pixel)]
+        return nodes + [_leaf(band) for band in self.maker.pixel_tail(self.tile, self.owned, pixel)]
 
     def _piece(self, pixel: int, first: int) -> list[Node]:
-        return [Leaf(band) for band in self.maker.channel_bands(self.tile, self.owned, pixel, first)]
+        return [_leaf(band) for band in self.maker.channel_bands(self.tile, self.owned, pixel, first)]
 
     def _piece_cuts(self, pixel: int, pieces: int) -> list[int]:
         """Numbers of pieces between which all are alike: the last one, those in which the channels end or ownership

@@ -89,11 +89,12 @@ class RunDraft:
     def account(self) -> tuple[Traffic, Traffic, dict[str, int]]:
         """Traffic of reads and writes, and what the worker loop counts, of all bands that are taken."""
         reads, drains, counts = Counter[Counts](), Counter[Counts](), Counter[str]()
+        statistics = [*self.table.statistics]
         for number, times in self._taken.items():
             band = self.numbers.bands[self.numbers.of(number)]
             add_touched(reads, tuple(chain.from_iterable(band.groups)), times)
             add_touched(drains, band.chain, times)
-            for name, amount in self.table.listed[number // 2].counts:
+            for name, amount in statistics[self.table.listed[number // 2].counts]:
                 counts[name] += times * amount
             counts["ordered_drains"] += times * (number % 2)
         return account(reads, drains, counts)

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from math import gcd
 
 from tessbed.firmware_models.band import WorkItem
-from tessbed.firmware_models.geometry import BLOCK, PacketGeometry
+from tessbed.firmware_models.geometry import BLOCK, PacketGeometry, TileAxis
 from tessbed.firmware_models.nests.grid import AxisRange, ItemNests
 from tessbed.firmware_models.nests.nest import Leaf, Node, looped
+from tessbed.firmware_models.nests.unpack_bands import planned_band
 from tessbed.firmware_models.ops.unpack import (
     C,
     Dimension,
@@ -75,7 +77,7 @@ def block_nodes(maker: UnpackMaker, block: OutputBlock) -> list[Node]:
 def _pixel_nodes(
     maker: UnpackMaker, block: OutputBlock, most: int, inner: Callable[[UnpackMaker, OutputBlock], list[Node]]
 ) -> list[Node]:
-    """Pieces of at most `most` pixels. Those of an axis in one tile are alike, but for the last where it is shorter."""
+    """Pieces of at most `most` pixels: along an axis they come again, but for the last where it is shorter."""
     cut = maker.pixel_cut(block, most)
     if cut is None:
         return inner(maker, block)
@@ -85,13 +87,31 @@ def _pixel_nodes(
     def piece(start: int) -> list[Node]:
         return _pixel_nodes(maker, block.sliced(axis, start, min(start + step, high)), most, inner)
 
-    alike = (high - low) // step if len(maker.segments(axis, block.ranges[axis])) == 1 else 0
-    nodes = looped(alike, lambda number: piece(low + number * step)) if alike else []
-    return nodes + [node for start in range(low + alike * step, high, step) for node in piece(start)]
+    turns, pieces = _alike(maker.geometry.axes[axis], (low, high), step)
+
+    def turn(number: int) -> list[Node]:
+        starts = range(low + number * pieces * step, low + (number + 1) * pieces * step, step)
+        return [node for start in starts for node in piece(start)]
+
+    nodes = looped(turns, turn) if turns else []
+    return nodes + [node for start in range(low + turns * pieces * step, high, step) for node in piece(start)]
+
+
+def _alike(axis: TileAxis, inside: Range, step: int) -> tuple[int, int]:
+    """How many times pieces of `step` along an axis come again, and how many of them each time.
+
+    In one tile all are alike. Across tiles a piece is like that which begins at the same place of a later tile, where
+    both lie in full tiles.
+    """
+    (low, high), tile = inside, axis.tile
+    if low // tile == (high - 1) // tile:
+        return (high - low) // step, 1
+    pieces = tile // gcd(tile, step)
+    return max(0, min(high, axis.extent // tile * tile) - low) // (pieces * step), pieces
 
 
 def _band_nodes(maker: UnpackMaker, block: OutputBlock) -> list[Node]:
-    return [Leaf(maker.planned_band(block))]
+    return [Leaf(planned_band(maker, block))]
 
 
 def _channel_nodes(maker: UnpackMaker, pixel: OutputBlock) -> list[Node]:
@@ -112,7 +132,7 @@ def _pieces(maker: UnpackMaker, pixel: OutputBlock, inside: Range) -> list[Node]
     step = room // BLOCK * BLOCK or room
 
     def piece(start: int, end: int) -> list[Node]:
-        return [Leaf(maker.planned_band(pixel.sliced(C, start, end)))]
+        return [Leaf(planned_band(maker, pixel.sliced(C, start, end)))]
 
     skip = (low - axis.segment(low // axis.tile)[0]) % BLOCK if room >= BLOCK else 0
     begin = min(low + step - skip, high) if skip else low

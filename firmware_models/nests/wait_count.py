@@ -27,7 +27,7 @@ import numpy as np
 from tessbed.firmware_models.nests.drain_order import meetings
 from tessbed.firmware_models.nests.nest import Leaf, Loop, Node
 from tessbed.firmware_models.nests.parts import PartTable
-from tessbed.firmware_models.nests.phase_set import spread
+from tessbed.firmware_models.nests.phase_set import rolled, spread
 
 Array = Any
 Window = tuple[tuple[int, int], ...]
@@ -43,14 +43,11 @@ class Effect:
 
     def then(self, other: "Effect") -> "Effect":
         """Both, one after the other, at the same shift."""
-        return Effect(
-            np.take_along_axis(other.held, self.held, 1), self.waits + np.take_along_axis(other.waits, self.held, 1)
-        )
+        return Effect(_behind(other.held, self.held), self.waits + _behind(other.waits, self.held))
 
     def shifted(self, by: int) -> "Effect":
         """The same effect by the shift that is `by` places ahead of each."""
-        by %= len(self.held)
-        return Effect(np.roll(self.held, -by, 0), np.roll(self.waits, -by, 0)) if by else self
+        return Effect(rolled(self.held, -by), rolled(self.waits, -by)) if by % len(self.held) else self
 
     @property
     def forgets(self) -> bool:
@@ -79,9 +76,8 @@ class Effect:
         if count == 1:
             return self
         last = self.shifted((count - 1) * move)
-        behind = np.roll(self.held[:, -1:], move % len(self.held), 0)
-        later = np.take_along_axis(self.waits, behind, 1)[:, 0]
-        sums = np.roll(spread(later, count - 1, move), (1 - count) * move % len(later))
+        later = _behind(self.waits, rolled(self.held[:, -1:], move))[:, 0]
+        sums = rolled(spread(later, count - 1, move), (1 - count) * move)
         return Effect(np.broadcast_to(last.held[:, -1:], self.held.shape), self.waits + sums[:, None])
 
 
@@ -97,7 +93,7 @@ class WaitCount:
     unit: int
     flags: dict[int, Array] = attrs.field(factory=dict, init=False)
     _effects: dict[tuple[int, Window], tuple[Effect, Window]] = attrs.field(factory=dict, init=False)
-    _nearest: dict[tuple[int, int, Window], Array] = attrs.field(factory=dict, init=False)
+    _drains: dict[tuple[int, int, Window], tuple[Effect, Array]] = attrs.field(factory=dict, init=False)
 
     @classmethod
     def of(cls, table: PartTable, workers: Sequence[Sequence[Node]]) -> "WaitCount":
@@ -145,36 +141,38 @@ class WaitCount:
         return total, _moved(window, loop.count * move)
 
     def _leaf(self, leaf: Leaf, window: Window) -> tuple[Effect, Window]:
-        foot, low = self.table.band(leaf.band).footprint, leaf.band.footprint.low + leaf.ahead.drain
-        most = self.table.spec.slots - 1
-        nearest = self._distances(foot, low, window)
-        held = np.arange(most + 1)
-        waits = nearest[:, None] <= held
-        effect = Effect(np.where(waits, min(1, most), np.minimum(held + 1, most)), waits.astype(np.int64))
-        self._note(leaf, low, nearest)
-        return effect, ((*window, (foot, low))[-most:] if most else ())
-
-    def _note(self, leaf: Leaf, low: int, nearest: Array) -> None:
-        known = self.flags.setdefault(id(leaf), np.zeros((self.granule, 2), bool))
-        places = (low + np.arange(len(nearest)) * self.unit) % self.granule
-        known[places, 0] |= nearest > min(1, self.table.spec.slots - 1)
-        known[places, 1] |= nearest < self.table.spec.slots
-
-    def _distances(self, foot: int, low: int, window: Window) -> Array:
-        """By shift, how many before is the nearest drain of the window that it meets; `slots` where it meets none."""
-        first = low % self.unit
+        foot, low = self.table.band(leaf.band).form.footprint, leaf.band.footprint.low + leaf.ahead.drain
+        most, first = self.table.spec.slots - 1, low % self.unit
         key = foot, first, _moved(window, -low)
-        known = self._nearest.get(key)
+        known = self._drains.get(key)
         if known is None:
-            known = self._nearest[key] = self._met(foot, first, _moved(window, first - low))
-        return np.roll(known, -((low - first) // self.unit % len(known)))
+            known = self._drains[key] = self._drain(foot, first, _moved(window, first - low))
+        effect, flags = known
+        noted = self.flags.setdefault(id(leaf), flags)
+        if noted is not flags:
+            self.flags[id(leaf)] = noted | flags
+        return effect.shifted((low - first) // self.unit), ((*window, (foot, low))[-most:] if most else ())
+
+    def _drain(self, foot: int, low: int, window: Window) -> tuple[Effect, Array]:
+        """What a drain does, and its flags, which are by its place and so not by where it is without a shift."""
+        most, nearest = self.table.spec.slots - 1, self._met(foot, low, window)
+        held = np.arange(most + 1)
+        waits, flags = nearest[:, None] <= held, np.zeros((self.granule, 2), bool)
+        flags[low :: self.unit] = np.stack((nearest > min(1, most), nearest <= most), axis=1)
+        return Effect(np.where(waits, min(1, most), np.minimum(held + 1, most)), waits.astype(np.int64)), flags
 
     def _met(self, foot: int, low: int, window: Window) -> Array:
+        """By shift, how many before is the nearest drain of the window that it meets; `slots` where it meets none."""
         shifts = np.arange(self.granule // self.unit) * self.unit
         nearest = np.full(len(shifts), self.table.spec.slots, np.int64)
         for distance, (other, its) in zip(range(len(window), 0, -1), window, strict=True):
             nearest[meetings(self.table, (foot, low + shifts), (other, its + shifts))] = distance
         return nearest
+
+
+def _behind(values: Array, held: Array) -> Array:
+    """Values by shift and by how many are held, where so many are."""
+    return values[np.arange(len(held))[:, None], held]
 
 
 def _moved(window: Window, by: int) -> Window:

@@ -13,7 +13,6 @@ from math import prod
 from typing import NamedTuple
 
 import attrs
-import numpy as np
 
 from tessbed.firmware_models.band import BAND_BYTES, Band, Budget, DrainFootprint, WorkItem, even_parts
 from tessbed.firmware_models.descriptors import DescriptorBuilder, build_descriptors
@@ -75,12 +74,12 @@ class OutputBlock:
         return OutputBlock(self.volume, (*self.ranges[:axis], (low, high), *self.ranges[axis + 1 :]))
 
 
-class GatheredTiles(NamedTuple):
-    """What gathers a block: its reads, how much scratch they fill, and whether a pitch among them is oversized."""
+class BandMeasures(NamedTuple):
+    """Of a band: its ticks of compute, the footprint of its drain, and what the worker loop counts for it."""
 
-    descriptors: list[Descriptor]
-    scratch_bytes: int
-    oversized: bool
+    ticks: int
+    footprint: DrainFootprint
+    counts: dict[str, int]
 
 
 def unpack_work_items(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> WorkItems:
@@ -270,7 +269,7 @@ class UnpackMaker:
 
     def band(self, block: OutputBlock) -> Band:
         """The band of a block, to be run."""
-        drain = self._drain(block)
+        drain = self.drain(block)
         reads: list[Descriptor] = []
         steps: list[VectorMove | VectorFill] = []
         scratch, oversized, slot = 0, False, self.budget.slot(self.made)
@@ -283,16 +282,11 @@ class UnpackMaker:
             reads += part.descriptors
             steps += part.moves(self.geometry, at, drain.scratch_strides)
             scratch, oversized = scratch + part.scratch_bytes, oversized or part.oversized
-        return self._band(block, drain, GatheredTiles(reads, scratch, oversized), steps)
+        ticks, footprint, counts = self.measures(block, drain, scratch)
+        return Band(reads, steps, ticks, drain.descriptors, footprint, oversized, counts)
 
-    def planned_band(self, block: OutputBlock) -> Band:
-        """The band of a block, to be planned alone: it has no steps, and its descriptors say nothing of the scratch.
-
-        Of tiles in which the block lies alike one is read; the others are where the strides of the grid have them.
-        """
-        return self._band(block, self._drain(block), self._gathered(block), ())
-
-    def _drain(self, block: OutputBlock) -> DescriptorBuilder:
+    def drain(self, block: OutputBlock) -> DescriptorBuilder:
+        """What stores a block from its slot."""
         geometry, slot = self.geometry, self.budget.slot(self.made)
         strides = [axis.stride for axis in geometry.axes]
         return build_descriptors(
@@ -306,55 +300,16 @@ class UnpackMaker:
         )
         return self.geometry.output_address + offset
 
-    def _gathered(self, block: OutputBlock) -> GatheredTiles:
-        """The reads of all tiles of a block, one tile after the other."""
-        axes = [self._kinds(axis, inside) for axis, inside in enumerate(block.ranges)]
-        numbers, kinds = np.indices([len(axis) for axis in axes]).reshape(len(axes), -1), {}
-        for place, chosen in enumerate(product(*axes)):
-            kinds.setdefault(tuple([kind for kind, _ in chosen]), []).append(place)
-        tiles: list[list[Descriptor]] = [[]] * numbers.shape[1]
-        scratch, oversized = 0, False
-        for kind, places in kinds.items():
-            first = numbers[:, places[0]]
-            ranges = [axis[at][1] for axis, at in zip(axes, first.tolist(), strict=True)]
-            part = self.reader.read(block.volume, ranges, 0)
-            extents = [extent for _, _, extent in kind]
-            steps = [
-                self.geometry.span_bytes((*extents[:number], axis.tile))
-                for number, axis in enumerate(self.geometry.axes)
-            ]
-            ahead = np.asarray(steps) @ (numbers[:, places] - first[:, None])
-            for place, by in zip(places, ahead.tolist(), strict=True):
-                tiles[place] = [Descriptor(address + by, *shape) for address, *shape in part.descriptors]
-            scratch, oversized = scratch + len(places) * part.scratch_bytes, oversized or part.oversized
-        return GatheredTiles([read for tile in tiles for read in tile], scratch, oversized)
+    def measures(self, block: OutputBlock, drain: DescriptorBuilder, scratch_bytes: int) -> BandMeasures:
+        """What is the same of a band to be run and of one to be planned alone; it is the next one that is made.
 
-    def _kinds(self, mapped: int, inside: Range) -> list[tuple[tuple[int, int, int], Range]]:
-        """The tiles along an axis: where the range begins and ends in each and its extent; and the range."""
-        (extent, tile, _), found = attrs.astuple(self.geometry.axes[mapped]), []
-        for low, high in self.segments(mapped, inside):
-            start = low // tile * tile
-            found.append(((low - start, high - start, min(tile, extent - start)), (low, high)))
-        return found
-
-    def _band(
-        self,
-        block: OutputBlock,
-        drain: DescriptorBuilder,
-        gathered: GatheredTiles,
-        steps: Sequence[VectorMove | VectorFill],
-    ) -> Band:
+        Raises HazardError where what it gathers does not fit its area.
+        """
         width = self.geometry.linear_scalar_bytes
-        self.budget.check(gathered.scratch_bytes, drain.scratch_bytes)
+        self.budget.check(scratch_bytes, drain.scratch_bytes)
         ticks, scattered = box_ticks(self.geometry, self.spec, block.extents, prod(block.extents) * width)
         self.made += 1
         strides = [axis.stride for axis in self.geometry.axes]
-        return Band(
-            reads=gathered.descriptors,
-            steps=steps,
-            ticks=ticks + self.spec.compute.band_ticks,
-            chain=drain.descriptors,
-            footprint=DrainFootprint.of(self._address(block), block.extents, strides, width),
-            oversized=gathered.oversized,
-            counts={"scattered_scalars": scattered, "single_row_writes": len(drain.descriptors) * drain.oversized},
-        )
+        footprint = DrainFootprint.of(self._address(block), block.extents, strides, width)
+        counts = {"scattered_scalars": scattered, "single_row_writes": len(drain.descriptors) * drain.oversized}
+        return BandMeasures(ticks + self.spec.compute.band_ticks, footprint, counts)

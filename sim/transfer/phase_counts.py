@@ -22,21 +22,32 @@ Array = Any
 
 
 @attrs.define(eq=False)
-class PhaseCounts:
-    """The counts of descriptors of one direction and shape (rows, row_bytes, pitch) by phase: address modulo 4096.
+class CountList:
+    """Different counts, by number."""
 
-    `counts` are the different ones so far.
-    """
+    listed: list[Counts] = attrs.field(factory=list, init=False)
+    _numbers: dict[Counts, int] = attrs.field(factory=dict, init=False)
+
+    def number(self, counts: Counts) -> int:
+        """The number of these counts."""
+        known = self._numbers.setdefault(counts, len(self.listed))
+        if known == len(self.listed):
+            self.listed.append(counts)
+        return known
+
+
+@attrs.define(eq=False)
+class PhaseCounts:
+    """The counts of descriptors of one direction and shape (rows, row_bytes, pitch) by phase: address modulo 4096."""
 
     spec: DeviceSpec
     kind: str
     shape: tuple[int, int, int]
-    counts: list[Counts] = attrs.field(factory=list, init=False)
-    _numbers: dict[Counts, int] = attrs.field(factory=dict, init=False)
+    counts: CountList
     _known: Array = attrs.field(factory=lambda: np.full(PAGE_BYTES, -1, np.int32), init=False)
 
     def numbers(self, phases: Array) -> Array:
-        """Places in `counts` of what is touched at these phases. Raises HazardError where rows of a drain overlap."""
+        """Numbers in `counts` of what is touched at these phases. Raises HazardError where rows of a drain overlap."""
         found = self._known[phases]
         if (found < 0).any():
             wanted = np.zeros(PAGE_BYTES, bool)
@@ -48,7 +59,7 @@ class PhaseCounts:
 
     def _one_by_one(self, phases: Array) -> list[int]:
         count = count_read if self.kind == "read" else count_write
-        return [self._number(count(self.spec, (phase, *self.shape))) for phase in phases.tolist()]
+        return [self.counts.number(count(self.spec, (phase, *self.shape))) for phase in phases.tolist()]
 
     def _counted(self, phases: Array) -> Array:
         """All at once; of equal figures only one becomes Counts."""
@@ -56,15 +67,8 @@ class PhaseCounts:
         firsts, numbers = distinct(figures)
         rows, row_bytes, _ = self.shape
         different = figures[:, firsts].T.tolist()
-        known = [self._number(Counts(self.kind, rows, rows * row_bytes, *row)) for row in different]
+        known = [self.counts.number(Counts(self.kind, rows, rows * row_bytes, *row)) for row in different]
         return np.asarray(known, np.int32)[numbers]
-
-    def _number(self, counts: Counts) -> int:
-        known = self._numbers.get(counts)
-        if known is None:
-            known = self._numbers[counts] = len(self.counts)
-            self.counts.append(counts)
-        return known
 
 
 def count_phases(spec: DeviceSpec, kind: str, shape: tuple[int, int, int], phases: Array) -> Array:

@@ -13,6 +13,7 @@ from tessbed.firmware_models.nests.runs import NestRuns
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tests.bench_planning import KINDS, written
 from tests.firmware_models.test_launch_summary import GRIDS, device, packet_geometry, planned, several
+from tests.planning_kinds import RandomKind
 
 
 def from_nests(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline:
@@ -50,6 +51,21 @@ def test_kinds_that_grow_are_what_they_are_band_by_band(name) -> None:
     rng = random.Random(name)
     for spec in (DeviceSpec(), device(rng)):
         check(packet_geometry(KINDS[name](rng.randint(20, 40), rng.randint(20, 40)), rng), spec, rng.choice([1, 3, 5]))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_kinds_are_what_they_are_band_by_band(seed) -> None:
+    """The kinds of the random search: any order of axes in memory, bands of many tiles, gaps, devices and workers."""
+    kind = RandomKind.of(seed, (3200, 3125))
+    check(kind.bound(9, 13), kind.spec, kind.workers)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1000, 1300))
+def test_hundreds_of_random_kinds_are_what_they_are_band_by_band(seed) -> None:
+    """The same for hundreds, of more tiles."""
+    kind = RandomKind.of(seed, (3200, 3125))
+    check(kind.bound(20, 31), kind.spec, kind.workers)
 
 
 @pytest.mark.parametrize("name", KINDS)

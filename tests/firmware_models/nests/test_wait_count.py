@@ -9,6 +9,7 @@ import pytest
 
 from tessbed.firmware_models.band import DrainFootprint
 from tessbed.firmware_models.nests.nest import Leaf, Loop, Move, Node
+from tessbed.firmware_models.nests.parts import PlacedBand
 from tessbed.firmware_models.nests.wait_count import WaitCount
 from tessbed.firmware_models.worker_loop import in_order
 from tessbed.sim.spec.device_spec import DeviceSpec, override
@@ -23,6 +24,13 @@ class Drain:
     footprint: DrainFootprint
 
 
+@attrs.frozen
+class Form:
+    """Of the parts of a band its footprint alone."""
+
+    footprint: int
+
+
 @attrs.frozen(eq=False)
 class Table:
     """Of a part table what orders are counted from."""
@@ -31,11 +39,9 @@ class Table:
     footprints: dict[tuple[int, int, int], int]
 
     def band(self, band: Drain) -> Any:
-        """The footprint of a band."""
+        """The form of a band."""
         place = band.footprint
-        return attrs.make_class("Foot", ["footprint"])(
-            self.footprints[place.high - place.low, place.period, place.inner]
-        )
+        return PlacedBand(Form(self.footprints[place.high - place.low, place.period, place.inner]), 0, place.low)
 
 
 def nest(rng: random.Random, depth: int, moves: tuple[Move, ...] = ()) -> list[Node]:

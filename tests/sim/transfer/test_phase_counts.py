@@ -9,7 +9,7 @@ from tessbed.sim.errors import HazardError
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.transfer.cost import count_read, count_write
-from tessbed.sim.transfer.phase_counts import PhaseCounts, count_phases
+from tessbed.sim.transfer.phase_counts import CountList, PhaseCounts, count_phases
 
 
 def device(rng: random.Random) -> DeviceSpec:
@@ -47,19 +47,19 @@ def test_few_and_many_phases_are_counted_alike() -> None:
     rng = random.Random(2)
     for _ in range(20):
         spec, asked = device(rng), shape(rng)
-        counts = PhaseCounts(spec, "read", asked)
+        counts = PhaseCounts(spec, "read", asked, CountList())
         phases = np.array([rng.randrange(PAGE_BYTES) for _ in range(9)])
-        few = [counts.counts[at] for at in counts.numbers(phases)]
-        many = [counts.counts[at] for at in counts.numbers(np.array([*range(64), *phases]))]
+        few = [counts.counts.listed[at] for at in counts.numbers(phases)]
+        many = [counts.counts.listed[at] for at in counts.numbers(np.array([*range(64), *phases]))]
         assert few == [count_read(spec, (at, *asked)) for at in phases.tolist()] == many[64:]
-        assert len({*counts.counts}) == len(counts.counts)
+        assert len({*counts.counts.listed}) == len(counts.counts.listed)
 
 
 def test_rows_that_overlap_are_refused() -> None:
     """A read may overlap itself, a drain may not, however many phases are asked for."""
     spec = DeviceSpec()
-    read = PhaseCounts(spec, "read", (2, 64, 32))
-    assert read.counts[read.numbers(np.array([0]))[0]].rows == 2
+    read = PhaseCounts(spec, "read", (2, 64, 32), CountList())
+    assert read.counts.listed[read.numbers(np.array([0]))[0]].rows == 2
     for phases in (1, PAGE_BYTES):
         with pytest.raises(HazardError, match="overlaps itself at pitch 32"):
-            PhaseCounts(spec, "write", (2, 64, 32)).numbers(np.arange(phases))
+            PhaseCounts(spec, "write", (2, 64, 32), CountList()).numbers(np.arange(phases))

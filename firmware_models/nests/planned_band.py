@@ -1,0 +1,58 @@
+"""Planned bands: bands as arrays, to be planned and not to be run: they have no steps, and no place in the scratch.
+
+A band may read from thousands of tiles. As arrays its descriptors take a few calls, however many they are.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from tessbed.firmware_models.band import Band, DrainFootprint
+from tessbed.sim.transfer.descriptor import Descriptor
+
+Array = Any
+Shape = tuple[int, int, int, int]
+"""Of a descriptor: rows, row_bytes, pitch, scratch_pitch."""
+
+
+@attrs.frozen(eq=False)
+class DescriptorArray:
+    """Descriptors in one direction: the address of each, and which of `shapes` it has."""
+
+    addresses: Array
+    kinds: Array
+    shapes: tuple[Shape, ...]
+
+    @classmethod
+    def of(cls, descriptors: Sequence[Descriptor]) -> "DescriptorArray":
+        """The same descriptors."""
+        known: dict[Shape, int] = {}
+        kinds = [known.setdefault(each[2:], len(known)) for each in descriptors]
+        return cls(np.asarray([each.address for each in descriptors], np.int64), np.asarray(kinds, np.int64), (*known,))
+
+    def __len__(self) -> int:
+        return len(self.addresses)
+
+    def alike(self, other: "DescriptorArray") -> bool:
+        """Whether they differ by nothing but addresses."""
+        return self.shapes == other.shapes and np.array_equal(self.kinds, other.kinds)
+
+
+@attrs.frozen(eq=False)
+class PlannedBand:
+    """One band: its reads (`oversized` if a pitch among them is), its cost, its drain."""
+
+    reads: DescriptorArray
+    chain: DescriptorArray
+    ticks: int
+    footprint: DrainFootprint
+    oversized: bool
+    counts: Mapping[str, int]
+
+    @classmethod
+    def of(cls, band: Band) -> "PlannedBand":
+        """A band that could be run."""
+        reads, chain = DescriptorArray.of(band.reads), DescriptorArray.of(band.chain)
+        return cls(reads, chain, band.ticks, band.footprint, band.oversized, band.counts)

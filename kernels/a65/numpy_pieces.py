@@ -69,7 +69,8 @@ class PackPieces:
         made, narrow = (words, None) if self.narrow is None else self.narrow(room, self.parameters)
         pixels = SCRATCH.array(TURNED, sides.pixels_last(shape), made.dtype) if sides.turned else made
         turned = channels_first(pixels) if sides.turned else None
-        planes, split = planes_of(pixels, cast=sides.planes[0].dtype != BYTE)
+        direct_planes = sides.planes[0].dtype == BYTE and pixels.shape[-1] > 1
+        planes, split = planes_of(pixels, cast=not direct_planes)
 
         def make(part: np.ndarray) -> None:
             if fetch:

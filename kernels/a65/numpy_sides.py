@@ -20,6 +20,8 @@ from tessbed.kernels.plan import Plan
 
 LONG_RUN = 192
 """Scalars in a row from which on a side is near."""
+TURNED_CHANNELS = 16
+"""From so many on, a pixel's channels are cheaper to copy as an item and to turn than one by one."""
 SHORT_ROW = 48
 """Pixels in a row up to which scattered channels are turned in scratch."""
 
@@ -76,14 +78,14 @@ def sides_of(plan: Plan, block: Block) -> BlockSides:
     else:
         shape, steps = (*extents, channels), (*strides, step)
         near = row_of(block.loops, step, 2, channels) >= LONG_RUN
-        if not near and step == width:
+        if not near and step == width and channels > 1:
             far = StridedView(items(channels * width), extents, block.linear_offset, strides)
     linear = StridedView(SCALARS[width], shape, block.linear_offset, steps)
-    many = plan.packs or channels >= FEW_CHANNELS
-    turned = scattered and ((planes > 1 and many) or (not plan.packs and short_rows(block)))
+    words = planes > 1 and (plan.packs or channels >= TURNED_CHANNELS)
+    turned = scattered and (words or (not plan.packs and short_rows(block)))
     if scattered and not turned:
         dtype, shape, steps = BYTE, (channels, *extents), (1, *tiled)
-    elif (row_of(block.loops, 1, 1, channels) if planes == 1 and not turned else channels) >= LONG_RUN:
+    elif channels == 1 or (row_of(block.loops, 1, 1, channels) if planes == 1 and not turned else channels) >= LONG_RUN:
         dtype, shape, steps = BYTE, (*extents, channels), (*tiled, 1)
     else:
         dtype, shape, steps = items(channels), extents, tiled

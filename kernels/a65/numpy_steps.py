@@ -19,8 +19,8 @@ SPARE_BYTES = 8
 """Behind the scratch of a piece: a word may be looked at from its second byte on."""
 LEAST_BYTES = PIECE_SCALARS * 4 + SPARE_BYTES
 """Of a part of the scratch; the system gives no page of it before it is used."""
-LINE_BYTES, FEW_LINES_BYTES = 64, 256
-"""A line of the caches; and how far apart rows are whose elements fall into a quarter of a first cache's lines."""
+LINE_BYTES, FEW_LINES_BYTES = 64, 512
+"""A line of the caches; and how far apart rows are whose elements fall into an eighth of a first cache's lines."""
 MOST_BOUND = 64
 """Steps and shapes whose views a thread keeps."""
 
@@ -64,12 +64,12 @@ class Scratch(threading.local):
             kept = self._parts[part] = np.zeros(max(size, LEAST_BYTES), np.uint8)
         return np.ndarray(shape, dtype, kept, first)  # pyright: ignore[reportArgumentType]
 
-    def array_like(self, part: int, other: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        """An array of a part, its elements in the order of another one in scratch."""
+    def array_like(self, part: int, other: np.ndarray, dtype: np.dtype, first: int = 0) -> np.ndarray:
+        """An array of a part, `first` bytes behind its start, its elements in the order of another one in scratch."""
         strides = [stride // other.itemsize * dtype.itemsize for stride in other.strides]
         elements = 1 + sum((extent - 1) * stride for extent, stride in zip(other.shape, strides, strict=True))
         kept = self.array(part, (elements,), dtype).base
-        return np.ndarray(other.shape, dtype, kept, 0, strides)  # pyright: ignore[reportArgumentType]
+        return np.ndarray(other.shape, dtype, kept, first, strides)  # pyright: ignore[reportArgumentType]
 
     def bound(self, step: "PieceStep", shape: tuple[int, ...]) -> Any:
         """What `step.bind(shape)` gave this thread."""

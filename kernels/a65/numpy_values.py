@@ -63,9 +63,9 @@ def _nothing() -> None:
 
 def join_planes(planes: Sequence[np.ndarray], dtype: np.dtype) -> Change:
     """What makes scalars of byte planes, which are their upper bytes; the lower ones are zero."""
-    shape, first = planes[0].shape, dtype.itemsize - len(planes)
-    written = [SCRATCH.array(LANE + at, shape, dtype, at) for at in range(first, dtype.itemsize)]
-    read = [SCRATCH.array(LANE + at, shape, dtype) for at in range(first, dtype.itemsize)]
+    like, lanes = planes[0], range(dtype.itemsize - len(planes), dtype.itemsize)
+    written = [SCRATCH.array_like(LANE + at, like, dtype, at) for at in lanes]
+    read = [SCRATCH.array_like(LANE + at, like, dtype) for at in lanes]
     (low, high), (low_lane, high_lane), (low_word, high_word) = planes, written, read
 
     def join(target: np.ndarray) -> None:

@@ -39,6 +39,8 @@ SMALL_SCALARS, SMALL_BLOCK_SCALARS = 1024, 1 << 13
 """Words of a plan up to which they move byte by byte: of any, and of one with a single block."""
 LANES = 6
 """Fewer channels are always moved byte by byte."""
+TURNED_SCALARS = 1 << 13
+"""Bytes of a block from which they are turned in scratch where rows are short."""
 LONG_PIXEL = 1024
 """Scattered channels to which neighbouring pixels may add up."""
 FEW_PIXELS = 512
@@ -119,9 +121,10 @@ def _pad_step(plan: Plan, block: Block, step: PackPieces) -> PackPadded:
 def copy_rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
     """INT8 as it is: runs of contiguous channels as items."""
     for block in blocks:
-        pixels, scattered = _pixels_of(block), is_scattered(block)
+        pixels, turned = _pixels_of(block), not plan.packs and is_scattered(block) and short_rows(block)
         put_together = is_padded(plan, block) and block.channels < WIDE_CHANNELS
-        if pixels > FEW_PIXELS and (put_together or (scattered and not plan.packs and short_rows(block))):
+        turned = turned and pixels * block.channels > TURNED_SCALARS
+        if turned or (put_together and pixels > FEW_PIXELS):
             yield from _piece_steps(plan, block, None)
         else:
             yield from padding_steps(plan, block)
@@ -132,17 +135,20 @@ def word_rows(word: int) -> Rows:
     """BF16 on the tiled side, its two bytes at `word` of the linear scalar: as words, or by bytes."""
 
     def rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
-        scalars = prod(plan.shape)
-        few = scalars <= max(SMALL_SCALARS, SMALL_BLOCK_SCALARS // len(blocks)) or not keeps_environment()
-        lanes = blocks[0].channels < LANES
-        if not few and not lanes and _fits_whole(plan, blocks, WHOLE_WORDS):
+        bytewise = _is_small(plan, blocks) or not keeps_environment()
+        if not bytewise and blocks[0].channels >= LANES and _fits_whole(plan, blocks, WHOLE_WORDS):
             yield from _whole_steps(plan, blocks, None)
             return
         for block in blocks:
-            padded = is_padded(plan, block) and _pixels_of(block) > FEW_PIXELS
-            if not few and (block.channels >= FEW_CHANNELS or padded):
+            if bytewise or (block.channels < FEW_CHANNELS and not _put_together(plan, block)):
+                yield from byte_steps(plan, block, word)
+            else:
                 yield from _piece_steps(plan, block, None)
-                continue
-            yield from byte_steps(plan, block, word)
 
     return rows
+
+
+def _is_small(plan: Plan, blocks: Sequence[Block]) -> bool:
+    """Whether words take fewer calls than their environment does."""
+    most = SMALL_BLOCK_SCALARS // len(blocks) // (4 if is_padded(plan, blocks[0]) else 1)
+    return prod(plan.shape) <= max(SMALL_SCALARS, most)

@@ -164,7 +164,7 @@ class UnpackPieces:
 
     @property
     def most(self) -> int:
-        """Scalars in a piece: a quarter of many words of 32 bits that are turned, which then stay in the second cache."""
+        """Scalars in a piece: fewer where many words of 32 bits are scattered, which then stay in the second cache."""
         linear = self.sides.linear
         many = self.sides.scattered and linear.dtype == LONG and 4 * prod(linear.shape) > 3 * PIECE_SCALARS
         return PIECE_SCALARS // 4 if many else PIECE_SCALARS

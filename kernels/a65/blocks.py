@@ -74,14 +74,9 @@ def _pixel_loops(plan: Plan, tiles: TileClass, pixel_bytes: int) -> tuple[Loop, 
 
 def _pixel_major(plan: Plan, tiles: TileClass) -> Iterator[Block]:
     pixel_bytes = tiles.stored_channels * plan.tiled_dtype.width
-    yield Block(
-        loops=_merged((*_tile_loops(plan, tiles), *_pixel_loops(plan, tiles, pixel_bytes))),
-        channels=tiles.extents[0],
-        plane_bytes=tiles.stored_channels,
-        channel_stride_bytes=plan.c.stride_bytes,
-        tiled_offset=tiles.tiled_offset,
-        linear_offset=tiles.linear_offset,
-    )
+    loops = _merged((*_tile_loops(plan, tiles), *_pixel_loops(plan, tiles, pixel_bytes)))
+    places = (tiles.tiled_offset, tiles.linear_offset)
+    yield Block(loops, tiles.extents[0], tiles.stored_channels, plan.c.stride_bytes, *places)
 
 
 def _channel_blocks(plan: Plan, tiles: TileClass) -> Iterator[Block]:

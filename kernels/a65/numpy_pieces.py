@@ -27,8 +27,9 @@ from tessbed.kernels.a65.numpy_values import (
     planes_of,
 )
 
-LINEAR, TURNED, PIXELS = 8, 9, 10
-"""Parts of the scratch: what comes from or goes to the linear side, words in the other order, padded pixels."""
+LINEAR, TURNED, PIXELS, WIDENED = 8, 9, 10, 11
+"""Parts of the scratch: what comes from or goes to the linear side, words in the other order, padded pixels, and words
+in the upper halves of others, whose lower halves stay zero."""
 PIXEL_BYTES = PIECE_SCALARS * 2
 
 
@@ -50,13 +51,10 @@ class PackPieces:
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
         sides = self.sides
-        linear, goals = sides.linear.over(source), [view.over(target) for view in sides.planes]
-        far = linear if sides.far is None else sides.far.over(source)
-        for cut, loops in sides.cuts(PIECE_SCALARS):
-            part = linear[cut]
+        goals = [view.over(target) for view in sides.planes]
+        for part, fetched, at, _ in sides.pieces(source, PIECE_SCALARS):
             planes, make = SCRATCH.bound(self, part.shape)
-            make(part if far is linear else far[loops])
-            at = cut if sides.bytes_first else loops
+            make(fetched)
             for goal, plane in zip(goals, planes, strict=True):
                 copy_channels(goal[at], plane, sides.by_channel and sides.bytes_first)
 
@@ -108,18 +106,16 @@ class PackPadded:
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
         sides = self.pack.sides
-        linear, pixels = sides.linear.over(source), self.pixels.over(target)
-        far = linear if sides.far is None else sides.far.over(source)
-        for cut, loops in sides.cuts(self.most):
-            part, goal = linear[cut], pixels[loops]
+        pixels = self.pixels.over(target)
+        for part, fetched, _, loops in sides.pieces(source, self.most):
             room, whole, goals, planes, make = SCRATCH.bound(self, part.shape)
             if SCRATCH.padded is not room:  # else what fills the pixels is still there
                 room.fill(self.fill)
                 SCRATCH.padded = room
-            make(part if far is linear else far[loops])
+            make(fetched)
             for into, plane in zip(goals, planes, strict=True):
                 copy_channels(into, plane, sides.by_channel and sides.bytes_first)
-            goal[...] = whole
+            pixels[loops] = whole
 
     def bind(self, shape: Shape) -> tuple:
         """Room for whole pixels as stored, the same in the order of loops, its planes, and what the pack gives."""
@@ -171,12 +167,9 @@ class UnpackPieces:
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
         sides = self.sides
-        linear, planes = sides.linear.over(target), [view.over(source) for view in sides.planes]
-        far = linear if sides.far is None else sides.far.over(target)
-        for cut, loops in sides.cuts(self.most):
-            goal = linear[cut]
+        planes = [view.over(source) for view in sides.planes]
+        for goal, sent_to, at, _ in sides.pieces(target, self.most):
             loaded, change, made, sent = SCRATCH.bound(self, goal.shape)
-            at = cut if sides.bytes_first else loops
             for lane, plane in zip(loaded, planes, strict=True):
                 lane[...] = plane[at]
             if made is None:
@@ -184,7 +177,7 @@ class UnpackPieces:
                 continue
             if change:
                 change(made)
-            (goal if far is linear else far[loops])[...] = sent
+            sent_to[...] = sent
 
     def bind(self, shape: Shape) -> tuple:
         """Planes of a piece as they are loaded, what makes scalars of them, those in scratch, and as they are sent."""
@@ -195,11 +188,26 @@ class UnpackPieces:
         rooms = pixels if moved or not sides.turned else Room(wanted)
         planes = [rooms.array(PLANE + number, BYTE) for number in range(len(sides.planes))]
         loaded = [as_items(plane, view) for plane, view in zip(planes, sides.planes, strict=True)]
+        if sides.turned and sides.near and self.widen is None and sides.linear.dtype == LONG:
+            return loaded, *self._turn_and_widen(planes, shape)
         change = None if moved else widening(planes, self.widen, self.parameters, sides.linear.dtype)
         if not moved and not sides.turned and (sides.near or sides.scattered):
             return loaded, change, None, None
         made = planes[0] if moved else pixels.array(LINEAR, sides.linear.dtype)
         return loaded, change, made, channels_first(made) if sides.turned else as_items(made, sides.far)
+
+    def _turn_and_widen(self, planes: list[np.ndarray], shape: Shape) -> tuple:
+        """Words are turned while they are short, straight into the upper halves of the long ones."""
+        words = Room(planes[0].shape, planes[0].ndim - 1).array(LINEAR, WORD)
+        wide = Room(shape, 0, self.sides.place).array(WIDENED, LONG)
+        upper = np.ndarray(shape, WORD, wide.base, 2, wide.strides)  # pyright: ignore[reportArgumentType]
+        join, turned = join_planes(planes, WORD), channels_first(words)
+
+        def change(made: np.ndarray) -> None:
+            join(words)
+            upper[...] = turned
+
+        return change, wide, wide
 
 
 def channels_first(pixels: np.ndarray) -> np.ndarray:

@@ -12,6 +12,8 @@ tiled side.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from tessbed.kernels.a65.blocks import Block, Loop
 from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS, columns, has_long_rows
 from tessbed.kernels.a65.numpy_steps import BYTE, StridedView, cut_pieces, items
@@ -21,7 +23,7 @@ from tessbed.kernels.plan import Plan
 LONG_RUN = 192
 """Scalars in a row from which on a side is near."""
 TURNED_CHANNELS = 16
-"""From so many on, a pixel's channels are cheaper to copy as an item and to turn than one by one."""
+"""From so many on, or where they are 8, channels are cheaper to copy as an item and to turn than one by one."""
 SHORT_ROW = 48
 """Pixels in a row up to which scattered channels are turned in scratch."""
 
@@ -61,6 +63,14 @@ class BlockSides(NamedTuple):
             for cut in cut_pieces(shape, most, whole):
                 yield cut, cut
 
+    def pieces(self, storage: np.ndarray, most: int) -> Iterator[tuple[np.ndarray, np.ndarray, tuple, tuple]]:
+        """Pieces of the linear side: as scalars, as `far` has them, their place in `planes`, and that in the loops."""
+        linear = self.linear.over(storage)
+        far = None if self.far is None else self.far.over(storage)
+        for cut, loops in self.cuts(most):
+            part = linear[cut]
+            yield part, part if far is None else far[loops], cut if self.bytes_first else loops, loops
+
     def pixels_last(self, shape: Shape) -> Shape:
         """The shape of a piece of `linear`, with channels last."""
         return (*shape[1:], shape[0]) if self.scattered else shape
@@ -81,7 +91,7 @@ def sides_of(plan: Plan, block: Block) -> BlockSides:
         if not near and step == width and channels > 1:
             far = StridedView(items(channels * width), extents, block.linear_offset, strides)
     linear = StridedView(SCALARS[width], shape, block.linear_offset, steps)
-    words = planes > 1 and (plan.packs or channels >= TURNED_CHANNELS)
+    words = planes > 1 and (plan.packs or channels == 8 or channels >= TURNED_CHANNELS)
     turned = scattered and (words or (not plan.packs and short_rows(block)))
     if scattered and not turned:
         dtype, shape, steps = BYTE, (channels, *extents), (1, *tiled)

@@ -5,7 +5,8 @@ and caches; so there are four ways, and each writes every byte of the output onc
 
 - bytes that only move are copied from one side to the other (`numpy_copies`);
 - few words, and pixels of few channels, move byte by byte, which needs no floating-point environment;
-- a small dense tensor is converted at once, and its classes are copied to or from scratch (`numpy_whole`);
+- a dense tensor that fits the caches is converted at once, and its classes are copied to or from scratch
+  (`numpy_whole`);
 - all other blocks are converted by pieces that stay in the caches (`numpy_pieces`).
 
 Padding of few channels is written with them, from scratch that keeps it; that of more channels is filled apart.
@@ -72,9 +73,9 @@ def _fits_whole(plan: Plan, blocks: Sequence[Block], most_scattered: int) -> boo
     scalars, most = prod(plan.shape), WHOLE_SCALARS
     if is_scattered(blocks[0]):
         most = most_scattered if len(blocks) > 2 else 0  # two blocks are turned better in pieces
-    dense = plan.linear.required_bytes == scalars * plan.linear_dtype.width
-    padded = any(_put_together(plan, block) for block in blocks)
-    return dense and scalars <= most and not padded
+    if scalars > most or plan.linear.required_bytes != scalars * plan.linear_dtype.width:
+        return False
+    return not any(_put_together(plan, block) for block in blocks)
 
 
 def _put_together(plan: Plan, block: Block) -> bool:

@@ -1,6 +1,8 @@
 """The bench measures what it says: the same bytes from every contender, and a report of fixed form."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -67,3 +69,21 @@ def test_cases_are_named_once() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
     for case in CASES:
         executor_of(OPERATIONS[case.op]).check_inference(case.request())
+
+
+def test_turns_are_fair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every contender begins as many rounds of turns as the others, and comes as often behind each neighbour."""
+    seen: list[str] = []
+    runs = {name: partial(str, name) for name in "abc"}
+
+    def time(run: Callable[[], str], repeats: int) -> float:
+        seen.append(run())
+        return 1.0
+
+    monkeypatch.setattr(measuring, "_time", time)
+    times = measuring.time_in_turns(runs, rounds=6)
+    assert {len(found) for found in times.values()} == {6 * measuring.TURNS}
+    turns = seen[len(runs) :]
+    assert {turns[::3].count(name) for name in runs} == {2 * measuring.TURNS}
+    pairs = [turns[at : at + 2] for at in range(len(turns) - 1) if at % 3 < 2]
+    assert {pairs.count([first, then]) for first in runs for then in runs if first != then} == {2 * measuring.TURNS}

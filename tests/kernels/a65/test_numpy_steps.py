@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from tessbed.kernels.a65 import numpy_pieces, numpy_rows, numpy_sides, numpy_ways
+from tessbed.kernels.a65.blocks import Block
+from tessbed.kernels.a65.numpy_copies import as_long_pixels
 from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, cut_pieces
 from tessbed.kernels.a65.row_path import choose, row_classes
 from tests.contract.backends import plan_of
@@ -45,6 +47,20 @@ def test_rows_of_scratch_lie_apart() -> None:
         found[...] = 0
         found += np.arange(found.size, dtype=np.uint32).reshape(shape)
         assert (found.reshape(-1) == np.arange(found.size)).all()
+
+
+def test_channels_are_stored_in_their_place() -> None:
+    """The first axis lies behind those whose steps are longer on the linear side; others keep their order."""
+    assert Room((3, 4, 5, 6), 0, 2).array(9, BYTE).strides == (6, 90, 18, 1)
+    assert Room((3, 4, 5, 6)).array(9, BYTE).strides == (120, 30, 6, 1)
+
+
+def test_pixels_become_one() -> None:
+    """A loop that goes on as the channels do, on both sides, is one with them, wherever it stands; no other is."""
+    block = Block(((7, 50, 40), (5, 2, 8), (3, 10, 1)), 2, 2, 4, 0, 0)
+    assert as_long_pixels(block) == Block(((7, 50, 40), (3, 10, 1)), 10, 2, 4, 0, 0)
+    apart = block._replace(channel_stride_bytes=3)
+    assert as_long_pixels(apart) == apart
 
 
 def test_views_of_scratch_are_kept() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import attrs
 
 from tessbed.firmware_models.launch_outline import BandShape, add_traffic
-from tessbed.firmware_models.nests.parts import PartTable
+from tessbed.firmware_models.nests.parts import FIELD, PartTable
 from tessbed.sim.stats import Traffic
 from tessbed.sim.transfer.cost import Counts
 
@@ -18,16 +18,16 @@ class BandNumbers:
     table: PartTable
     bands: list[BandShape] = attrs.field(factory=list, init=False)
     known: dict[int, int] = attrs.field(factory=dict, init=False)
-    _keys: dict[tuple[int, int, int, bool], int] = attrs.field(factory=dict, init=False)
+    _keys: dict[int, int] = attrs.field(factory=dict, init=False)
 
     def of(self, number: int) -> int:
         """The band of a part; parts that differ by what they count alone are one."""
         known = self.known.get(number)
         if known is None:
-            part, ordered = self.table.listed[number // 2], bool(number % 2)
-            known = self.known[number] = self._keys.setdefault(part.key(ordered=ordered), len(self.bands))
+            code, ordered = self.table.listed[number // 2], bool(number % 2)
+            known = self.known[number] = self._keys.setdefault(2 * (code >> FIELD) + ordered, len(self.bands))
             if known == len(self.bands):
-                self.bands.append(self.table.shape(part, ordered=ordered))
+                self.bands.append(self.table.shape(code, ordered=ordered))
         return known
 
 

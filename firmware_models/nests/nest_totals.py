@@ -6,7 +6,7 @@ bands differ by nothing but where they are share all of that: their places are a
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -66,8 +66,8 @@ class NestTotals:
             for leaf, counts in leaves_in_loops(nodes):
                 totals._take(leaf, counts, order.flags[id(leaf)])
         for of in totals._forms.values():
-            for reads, drain, waits in of.bands():
-                totals.numbers.of(2 * of.form.number(reads, drain) + waits)
+            for number in of.numbers():
+                totals.numbers.of(number)
         return totals
 
     def account(self) -> tuple[Traffic, Traffic, dict[str, int]]:
@@ -123,8 +123,9 @@ class _FormTotals:
         chain = self.form.chain
         return self.form.reads.sums(self.moves_with, reads), chain.sums(np.zeros(len(chain.descriptors), int), [drains])
 
-    def bands(self) -> list[tuple[int, int, bool]]:
-        """The answers of reads and of drains that come together, and whether the drain waits. Raises TooManyPlaces."""
+    def numbers(self) -> list[int]:
+        """Twice the part where reads and drains come together, and one more where the drain waits; equal ones may come
+        several times. Raises TooManyPlaces."""
         found = []
         for (rows, _), (flags, shifts) in self.shifts.items():
             kinds = [
@@ -136,7 +137,8 @@ class _FormTotals:
         *kinds_of_reads, drains = np.concatenate(found).T
         firsts, which = distinct(np.stack(kinds_of_reads))
         reads = self.form.reads.answers_of(self.moves_with, np.stack(kinds_of_reads)[:, firsts])[which]
-        return [*dict.fromkeys(_ends(reads.tolist(), drains.tolist()))]
+        parts = np.asarray(self.form.part_numbers(reads, drains >> 2))
+        return [*(2 * parts[drains & 1 > 0]).tolist(), *(2 * parts[drains & 2 > 0] + 1).tolist()]
 
     def _mixed(self, kinds: Sequence[KindsAt]) -> Array:
         """All that each mover touches by itself, together. Raises TooManyPlaces."""
@@ -154,11 +156,3 @@ def _drain_kinds(form: BandForm, flags: Array) -> KindsAt:
         return 4 * form.chain.together(places) + 2 * may_wait + may_go
 
     return kinds
-
-
-def _ends(reads: Sequence[int], drains: Sequence[int]) -> Iterator[tuple[int, int, bool]]:
-    for read, drain in zip(reads, drains, strict=True):
-        if drain & 1:
-            yield read, drain >> 2, False
-        if drain & 2:
-            yield read, drain >> 2, True

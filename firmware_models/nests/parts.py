@@ -24,19 +24,33 @@ from tessbed.sim.transfer.phase_counts import CountList, PhaseCounts
 Array = Any
 Statistics = tuple[tuple[str, int], ...]
 
+FIELD = 32
+LARGEST = (1 << FIELD) - 1
+"""Of a number in a part's code."""
+
 
 class BandPart(NamedTuple):
     """A band at some place in its pages: what its wait groups touch and what its drain touches, its compute ticks, and
-    what the worker loop counts for it but its order; all but the ticks as numbers of the table."""
+    what the worker loop counts for it but its order.
+
+    All are numbers of the table. A part is kept as its `code`: there may be tens of thousands, and integers, unlike tuples,
+    are not looked through by the garbage collector.
+    """
 
     groups: int
-    ticks: int
     chain: int
+    ticks: int
     counts: int
 
-    def key(self, *, ordered: bool) -> tuple[int, int, int, bool]:
-        """What is the same of parts that are one band."""
-        return self.groups, self.ticks, self.chain, ordered
+    @property
+    def code(self) -> int:
+        """All in one integer."""
+        return ((self.groups << FIELD | self.chain) << FIELD | self.ticks) << FIELD | self.counts
+
+    @classmethod
+    def of(cls, code: int) -> "BandPart":
+        """The part of a code."""
+        return cls(code >> 3 * FIELD, code >> 2 * FIELD & LARGEST, code >> FIELD & LARGEST, code & LARGEST)
 
 
 class PlacedBand(NamedTuple):
@@ -49,14 +63,14 @@ class PlacedBand(NamedTuple):
 
 @attrs.define(eq=False)
 class PartTable:
-    """The parts of a launch so far, `listed` by number.
+    """The codes of the parts of a launch so far, `listed` by number.
 
     The footprints are (bytes from the first to behind the last, period, inner).
     """
 
     spec: DeviceSpec
-    parts: dict[BandPart, int] = attrs.field(factory=dict, init=False)
-    listed: list[BandPart] = attrs.field(factory=list, init=False)
+    parts: dict[int, int] = attrs.field(factory=dict, init=False)
+    listed: list[int] = attrs.field(factory=list, init=False)
     footprints: dict[tuple[int, int, int], int] = attrs.field(factory=dict, init=False)
     statistics: dict[Statistics, int] = attrs.field(factory=dict, init=False)
     counts: CountList = attrs.field(factory=CountList, init=False)
@@ -65,14 +79,16 @@ class PartTable:
     _phases: dict[tuple[str, Shape], PhaseCounts] = attrs.field(factory=dict, init=False)
     _touched: dict[tuple[int, bytes], int] = attrs.field(factory=dict, init=False)
     _values: list[tuple[Any, ...]] = attrs.field(factory=list, init=False)
+    _ticks: list[int] = attrs.field(factory=list, init=False)
+    _ticks_numbers: dict[int, int] = attrs.field(factory=dict, init=False)
     _groups: dict[bytes, tuple[Counts, ...]] = attrs.field(factory=dict, init=False)
 
-    def part_number(self, part: BandPart) -> int:
-        """The number of a part."""
-        known = self.parts.setdefault(part, len(self.listed))
-        if known == len(self.listed):
-            self.listed.append(part)
-        return known
+    def part_numbers(self, codes: Sequence[int]) -> list[int]:
+        """The numbers of parts."""
+        new = [code for code in dict.fromkeys(codes) if code not in self.parts]
+        self.parts.update(zip(new, range(len(self.listed), len(self.listed) + len(new)), strict=True))
+        self.listed += new
+        return [self.parts[code] for code in codes]
 
     def groups(self, row: Array, size: int) -> int:
         """The number of what wait groups of so many descriptors touch, given the number of what each does."""
@@ -98,9 +114,17 @@ class PartTable:
             known = self._groups[key] = tuple([self.counts.listed[number] for number in row.tolist()])
         return known
 
-    def shape(self, part: BandPart, *, ordered: bool) -> BandShape:
+    def shape(self, code: int, *, ordered: bool) -> BandShape:
         """The band of a part."""
-        return BandShape(self._values[part.groups], part.ticks, ordered, self._values[part.chain])
+        groups, chain, ticks, _ = BandPart.of(code)
+        return BandShape(self._values[groups], self._ticks[ticks], ordered, self._values[chain])
+
+    def ticks_number(self, ticks: int) -> int:
+        """The number of so many ticks."""
+        known = self._ticks_numbers.setdefault(ticks, len(self._ticks))
+        if known == len(self._ticks):
+            self._ticks.append(ticks)
+        return known
 
     def band(self, band: PlannedBand) -> PlacedBand:
         """A band as one of its form: bands that differ by nothing but where they are have one."""
@@ -143,12 +167,8 @@ class BandForm:
     footprint: int
     statistics: Statistics
     _numbers: Array = attrs.field(factory=lambda: np.full((0, 0), -1, np.int32), init=False)
-    _counts: int = attrs.field(init=False)
-    _groups: list[int] = attrs.field(factory=list, init=False)
-    _chains: list[int] = attrs.field(factory=list, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._counts = self.table.statistics.setdefault(self.statistics, len(self.table.statistics))
+    _reads_codes: list[int] = attrs.field(factory=list, init=False)
+    _drain_codes: list[int] = attrs.field(factory=list, init=False)
 
     @classmethod
     def of(cls, table: PartTable, band: PlannedBand) -> "BandForm":
@@ -175,8 +195,9 @@ class BandForm:
         numbers = self._known(reads, drains)
         missing = numbers < 0
         if missing.any():
-            for pair in dict.fromkeys(zip(reads[missing].tolist(), drains[missing].tolist(), strict=True)):
-                self._numbers[pair] = self.number(*pair)
+            pairs = dict.fromkeys(zip(reads[missing].tolist(), drains[missing].tolist(), strict=True))
+            wanted = tuple(np.array([*pairs]).T)
+            self._numbers[wanted] = self.part_numbers(*wanted)
             numbers = self._numbers[reads, drains]
         return numbers.reshape(turns)
 
@@ -189,13 +210,16 @@ class BandForm:
             self._numbers = grown
         return self._numbers[reads, drains]
 
-    def number(self, reads: int, drain: int) -> int:
-        """The part that touches these of the answers of reads and of its drain."""
-        for row in self.reads.answers[len(self._groups) :]:
-            self._groups.append(self.table.groups(row, self.group_size))
-        for row in self.chain.answers[len(self._chains) :]:
-            self._chains.append(self.table.chain(row))
-        return self.table.part_number(BandPart(self._groups[reads], self.ticks, self._chains[drain], self._counts))
+    def part_numbers(self, reads: Array, drains: Array) -> list[int]:
+        """The parts that touch these of the answers of reads, with these of its drain."""
+        table = self.table
+        counts = table.statistics.setdefault(self.statistics, len(table.statistics))
+        for row in self.reads.answers[len(self._reads_codes) :]:
+            self._reads_codes.append(BandPart(table.groups(row, self.group_size), 0, 0, 0).code)
+        for row in self.chain.answers[len(self._drain_codes) :]:
+            self._drain_codes.append(BandPart(0, table.chain(row), table.ticks_number(self.ticks), counts).code)
+        pairs = zip(reads.tolist(), drains.tolist(), strict=True)
+        return table.part_numbers([self._reads_codes[read] | self._drain_codes[drain] for read, drain in pairs])
 
 
 def _ahead(side: DescriptorArray, by: int) -> DescriptorArray:

@@ -38,6 +38,9 @@ MOST_WALKED = 1 << 19
 """Tuples of kinds and rests that are looked at in one step."""
 
 Array = Any
+SORTED = 8
+"""Sorting a place takes as long as so many bits."""
+
 KindsAt = Callable[[Array], Array]
 Rows = tuple[tuple[int, ...], ...]
 Turns = tuple[tuple[int, int], ...]
@@ -183,13 +186,22 @@ def kinds_together(tuples: PlaceTuples, kinds: Sequence[KindsAt]) -> Array | Non
 
 
 def _with_last(found: Array, which: Array, rests: Array, step: int, kind_at: KindsAt) -> Array:
-    """The tuples of kinds, each with those of the last mover at places that are equal to one of its rests."""
+    """The tuples of kinds, each with those of the last mover at places that are equal to one of its rests.
+
+    Where a rest has fewer places than there are kinds, each of them is looked at; else all kinds of a rest at once.
+    """
     among = np.zeros(step, bool)
     among[rests] = True
     places = np.flatnonzero(np.tile(among, PAGE_BYTES // step))
-    kind = kind_at(places)
+    kind = np.zeros(PAGE_BYTES, np.int64)
+    kind[places] = kind_at(places)
+    if SORTED * (PAGE_BYTES // step) <= int(kind.max()):
+        at = rests[:, None] + np.arange(0, PAGE_BYTES, step)
+        pairs = np.stack((np.repeat(which, at.shape[1]), kind[at.reshape(-1)]))
+        rows, lasts = pairs[:, distinct(pairs)[0]]
+        return np.column_stack((found[rows], lasts))
     at_rest = np.zeros((step, int(kind.max()) + 1), bool)
-    at_rest[places % step, kind] = True
+    at_rest[places % step, kind[places]] = True
     order = np.argsort(which, kind="stable")
     comes = np.zeros((len(found), at_rest.shape[1]), bool)
     size = max(1, MOST_WALKED // at_rest.shape[1])

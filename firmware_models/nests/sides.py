@@ -9,7 +9,7 @@ tuple of kinds.
 
 What is summed needs no answers. Of descriptors of one shape let h count those at each place, and t how often their
 mover comes to each place. How often one of them is at a place is the convolution of h and t on the ring of 4096, exact
-in integers (`_placed`), and what they touch is looked up once a place, however many descriptors there are.
+in integers (`convolved`), and what they touch is looked up once a place, however many descriptors there are.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,14 +47,20 @@ class _Group:
 
     def placed(self, times: Array) -> Array:
         """How often one of them is at each place of a page where their mover comes so often to each."""
-        if len(self.places) > FEW_PLACES:
-            at = np.zeros(PAGE_BYTES, np.int64)
-            at[self.places] = self.many
-            found = np.convolve(at, times)
-            found[: PAGE_BYTES - 1] += found[PAGE_BYTES:]
-            return found[:PAGE_BYTES]
-        turned = (np.arange(PAGE_BYTES) - self.places[:, None]) % PAGE_BYTES
-        return self.many @ times[turned]
+        at = np.zeros(PAGE_BYTES, np.int64)
+        at[self.places] = self.many
+        return convolved(at, times)
+
+
+def convolved(one: Array, other: Array) -> Array:
+    """The convolution of two on the ring of a page, by the places of that which has fewer."""
+    few, many = sorted((one, other), key=np.count_nonzero)
+    places = np.flatnonzero(few)
+    if len(places) <= FEW_PLACES:
+        return few[places] @ many[(np.arange(PAGE_BYTES) - places[:, None]) % PAGE_BYTES]
+    found = np.convolve(one, other)
+    found[: PAGE_BYTES - 1] += found[PAGE_BYTES:]
+    return found[:PAGE_BYTES]
 
 
 @attrs.define(eq=False)

@@ -55,6 +55,25 @@ KINDS: dict[str, Callable[[int, int], Geometry]] = {
     "quanttess, odd channels": lambda h, w: Geometry(
         "quanttess", (3 * h - 1, 3 * w - 2, 17), "int8", HWC, (1, 3, 3, 17), to="fp32", **HALF
     ),
+    "detess, channel-first, odd planes": lambda h, w: Geometry(
+        "detess",
+        (3 * (h // 4) - 1, 4 * w, 4),
+        "int8",
+        HWC,
+        (1, 3, 4, 1),
+        strides_bytes=(4 * w, 1, 4 * w * (3 * (h // 4) - 1) + 1),
+    ),
+    "detess, channel-first, many bands": lambda h, w: Geometry(
+        "detess",
+        (6 * w - 2, 4 * (h // 3), 21),
+        "int8",
+        HWC,
+        (1, 6, 4, 7),
+        strides_bytes=(4 * (h // 3), 1, 4 * (h // 3) * (6 * w - 2) + 46),
+    ),
+    "detessdequant, channels cut in four": lambda h, w: Geometry(
+        "detessdequant", (4 * (h // 4) - 3, 7 * w, 117), "int8", HWC, (1, 4, 7, 33), to="fp32", **HALF
+    ),
 }
 
 

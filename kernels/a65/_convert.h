@@ -61,7 +61,15 @@ enum { TOWARD_ZERO, NEAREST_EVEN, UP, DOWN }; /* rounding modes, by their codes 
 typedef struct Quantization {
     float scale;
     int32_t zero_point, rounding;
+#if defined(TESSBED_SSSE3)
+    float reciprocal; /* of the scale, where quotients may be made with it; else 0 */
+#endif
 } Quantization;
+
+#if defined(TESSBED_SSSE3)
+/* The range in which no step of a corrected quotient leaves the normal numbers. Between enter_default_fp and leave_default_fp. */
+static inline float reciprocal_of(float scale) { return scale > 0x1p-100f && scale < 0x1p100f ? 1.0f / scale : 0.0f; }
+#endif
 
 static inline uint32_t load_bits(const u8 *p) { uint32_t bits; memcpy(&bits, p, 4); return bits; }
 static inline float load_float(const u8 *p) { float value; memcpy(&value, p, 4); return value; }
@@ -94,61 +102,107 @@ static inline float load_float(const u8 *p) { float value; memcpy(&value, p, 4);
 #if defined(TESSBED_AVX2)
 
 #define BLOCK_SCALARS 32
-static inline __m256i narrow8(const u8 *from) {
-    const __m256i bits = _mm256_loadu_si256((const __m256i *)from), upper = _mm256_srli_epi32(bits, 16);
-    const __m256i odd = _mm256_and_si256(upper, _mm256_set1_epi32(1));
-    const __m256i sum = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7FFF)), odd);
-    const __m256i magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(0x7FFFFFFF));
-    const __m256i is_nan = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7F800000));
-    return _mm256_blendv_epi8(_mm256_srli_epi32(sum, 16), _mm256_or_si256(upper, _mm256_set1_epi32(0x40)), is_nan);
+/* Sixteen scalars of two registers as words a0 b0 a1 b1 ...: upper halves as they are, and rounded where the scalar is a
+   number. An upper half is increased where the lower one, with one more if the upper one is odd, exceeds 0x8000. That is where
+   its mean with 0x7FFE or 0x7FFF is 0x8000 or more: negative, as a signed word. */
+typedef struct Narrowed { __m256i upper, rounded; } Narrowed;
+static ALWAYS_INLINE Narrowed narrow16(__m256i a, __m256i b) {
+    const __m256i lower = _mm256_blend_epi16(a, _mm256_slli_epi32(b, 16), 0xAA);
+    const __m256i upper = _mm256_blend_epi16(_mm256_srli_epi32(a, 16), b, 0xAA);
+    const __m256i odd = _mm256_and_si256(upper, _mm256_set1_epi16(1));
+    const __m256i mean = _mm256_avg_epu16(lower, _mm256_or_si256(odd, _mm256_set1_epi16(0x7FFE)));
+    return (Narrowed){upper, _mm256_sub_epi16(upper, _mm256_cmpgt_epi16(_mm256_setzero_si256(), mean))};
 }
-static inline void narrow_block(u8 *to, const u8 *from, int unused) {
+static ALWAYS_INLINE __m256i load_floats(const u8 *from) { return _mm256_loadu_si256((const __m256i *)from); }
+/* Whether any upper half is that of an infinity or of no number. */
+static ALWAYS_INLINE int any_special(__m256i upper, __m256i others) {
+    const __m256i twice = _mm256_max_epu16(_mm256_add_epi16(upper, upper), _mm256_add_epi16(others, others));
+    const __m256i beyond = _mm256_subs_epu16(twice, _mm256_set1_epi16((short)0xFEFF));
+    return !_mm256_testz_si256(beyond, beyond);
+}
+static ALWAYS_INLINE __m256i with_nans(Narrowed n, __m256i a, __m256i b) {
+    const __m256i all = _mm256_set1_epi32(0x7FFFFFFF), infinity = _mm256_set1_epi32(0x7F800000);
+    const __m256i nan_a = _mm256_cmpgt_epi32(_mm256_and_si256(a, all), infinity);
+    const __m256i nan_b = _mm256_cmpgt_epi32(_mm256_and_si256(b, all), infinity);
+    const __m256i quiet = _mm256_or_si256(n.upper, _mm256_set1_epi16(0x40));
+    return _mm256_blendv_epi8(n.rounded, quiet, _mm256_blend_epi16(nan_a, nan_b, 0xAA));
+}
+/* Sixteen scalars from each of two places, narrowed; their words in that order. */
+typedef struct Words32 { __m256i first, second; } Words32;
+static ALWAYS_INLINE Words32 narrow_words(const u8 *first, const u8 *second) {
+    const __m256i a = load_floats(first), b = load_floats(first + 32), c = load_floats(second), d = load_floats(second + 32);
+    Narrowed ab = narrow16(a, b), cd = narrow16(c, d);
+    if (any_special(ab.upper, cd.upper)) ab.rounded = with_nans(ab, a, b), cd.rounded = with_nans(cd, c, d);
+    return (Words32){ab.rounded, cd.rounded};
+}
+static ALWAYS_INLINE __m256i in_order(__m256i words) {
+    const __m256i from = _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15,
+                                          0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+    return _mm256_permute4x64_epi64(_mm256_shuffle_epi8(words, from), 0xD8);
+}
+/* Eight scalars from each of two places as words in their order. */
+static ALWAYS_INLINE __m256i narrow_eights(const u8 *first, const u8 *second) {
+    const __m256i a = load_floats(first), b = load_floats(second);
+    Narrowed n = narrow16(a, b);
+    if (any_special(n.upper, n.upper)) n.rounded = with_nans(n, a, b);
+    return in_order(n.rounded);
+}
+static ALWAYS_INLINE void narrow_block(u8 *to, const u8 *from, int unused) {
+    const Words32 words = narrow_words(from, from + 64);
     (void)unused;
-    for (int half = 0; half < 2; half++) {
-        const __m256i words = _mm256_packus_epi32(narrow8(from + 64 * half), narrow8(from + 64 * half + 32));
-        _mm256_storeu_si256((__m256i *)(to + 32 * half), _mm256_permute4x64_epi64(words, 0xD8));
-    }
+    _mm256_storeu_si256((__m256i *)to, in_order(words.first));
+    _mm256_storeu_si256((__m256i *)(to + 32), in_order(words.second));
 }
-static inline void narrow_few(u8 *to, const u8 *from, int unused) {
-    const __m256i words = narrow8(from);
+static ALWAYS_INLINE void narrow_few(u8 *to, const u8 *from, int unused) {
     (void)unused;
-    store(to, _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+    store(to, _mm256_castsi256_si128(narrow_eights(from, from)));
 }
-static ALWAYS_INLINE __m256i quantize8(const u8 *from, const Quantization *q, int rounding) {
-    const __m256 high = _mm256_set1_ps(300.0f), low = _mm256_set1_ps(-300.0f);
-    __m256 y = _mm256_mul_ps(_mm256_loadu_ps((const float *)from), _mm256_set1_ps(q->scale));
-    y = _mm256_max_ps(low, _mm256_min_ps(high, y)); /* the second operand where one is no number */
-    __m256i whole = rounding == TOWARD_ZERO ? _mm256_cvttps_epi32(y) : _mm256_cvtps_epi32(y);
+static ALWAYS_INLINE __m256 product8(const u8 *from, const Quantization *q) {
+    return _mm256_mul_ps(_mm256_loadu_ps((const float *)from), _mm256_set1_ps(q->scale));
+}
+static ALWAYS_INLINE __m256 without_nans(__m256 y) { return _mm256_and_ps(y, _mm256_cmp_ps(y, y, _CMP_ORD_Q)); }
+/* Integers of numbers. What is too small becomes the smallest integer, and saturates where codes become narrower. */
+static ALWAYS_INLINE __m256i whole8(__m256 y, int rounding) {
+    y = _mm256_min_ps(y, _mm256_set1_ps(300.0f));
+    if (rounding == UP || rounding == DOWN) y = _mm256_max_ps(y, _mm256_set1_ps(-300.0f));
+    const __m256i whole = rounding == TOWARD_ZERO ? _mm256_cvttps_epi32(y) : _mm256_cvtps_epi32(y);
     const __m256 nearest = _mm256_cvtepi32_ps(whole);
-    if (rounding == UP) whole = _mm256_sub_epi32(whole, _mm256_castps_si256(_mm256_cmp_ps(nearest, y, _CMP_LT_OQ)));
-    if (rounding == DOWN) whole = _mm256_add_epi32(whole, _mm256_castps_si256(_mm256_cmp_ps(nearest, y, _CMP_GT_OQ)));
-    whole = _mm256_and_si256(whole, _mm256_castps_si256(_mm256_cmp_ps(y, y, _CMP_ORD_Q)));
-    return _mm256_add_epi32(whole, _mm256_set1_epi32(q->zero_point));
+    if (rounding == UP) return _mm256_sub_epi32(whole, _mm256_castps_si256(_mm256_cmp_ps(nearest, y, _CMP_LT_OQ)));
+    if (rounding == DOWN) return _mm256_add_epi32(whole, _mm256_castps_si256(_mm256_cmp_ps(nearest, y, _CMP_GT_OQ)));
+    return whole;
+}
+static ALWAYS_INLINE __m256i codes16(__m256 a, __m256 b, const Quantization *q, int rounding) {
+    const __m256i whole = _mm256_packs_epi32(whole8(a, rounding), whole8(b, rounding));
+    return _mm256_adds_epi16(whole, _mm256_set1_epi16((short)q->zero_point));
 }
 static ALWAYS_INLINE void quantize_block(u8 *to, const u8 *from, const Quantization *q, int rounding) {
-    const __m256i ab = _mm256_packs_epi32(quantize8(from, q, rounding), quantize8(from + 32, q, rounding));
-    const __m256i cd = _mm256_packs_epi32(quantize8(from + 64, q, rounding), quantize8(from + 96, q, rounding));
+    __m256 a = product8(from, q), b = product8(from + 32, q), c = product8(from + 64, q), d = product8(from + 96, q);
+    if (_mm256_movemask_ps(_mm256_or_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q), _mm256_cmp_ps(c, d, _CMP_UNORD_Q))))
+        a = without_nans(a), b = without_nans(b), c = without_nans(c), d = without_nans(d);
+    const __m256i codes = _mm256_packs_epi16(codes16(a, b, q, rounding), codes16(c, d, q, rounding));
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32(_mm256_packs_epi16(ab, cd), order));
+    _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32(codes, order));
 }
 static ALWAYS_INLINE void quantize_few(u8 *to, const u8 *from, const Quantization *q, int rounding) {
-    const __m256i codes = quantize8(from, q, rounding);
-    const vec pairs = _mm_packs_epi32(_mm256_castsi256_si128(codes), _mm256_extracti128_si256(codes, 1));
-    store8(to, _mm_packs_epi16(pairs, pairs));
+    const __m256 y = without_nans(product8(from, q));
+    const __m256i pairs = codes16(y, y, q, rounding);
+    const vec low = _mm256_castsi256_si128(pairs), high = _mm256_extracti128_si256(pairs, 1);
+    store8(to, _mm_packs_epi16(_mm_unpacklo_epi64(low, high), low));
 }
-static ALWAYS_INLINE void dequantize8(u8 *to, const u8 *from, __m256 scale, __m256i zero_point) {
-    const __m256 value = _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_cvtepi8_epi32(load8(from)), zero_point));
-    _mm256_storeu_ps((float *)to, _mm256_div_ps(value, scale));
+/* A quotient is the product with the reciprocal, corrected by what that leaves: rounded as a division rounds it, for all
+   integers of nine bits and all scales that have a reciprocal (tests/kernels/a65/quotients.c tries them). */
+static ALWAYS_INLINE void dequantize8(u8 *to, const u8 *from, const Quantization *q, int divides) {
+    const __m256i integer = _mm256_sub_epi32(_mm256_cvtepi8_epi32(load8(from)), _mm256_set1_epi32(q->zero_point));
+    const __m256 value = _mm256_cvtepi32_ps(integer), scale = _mm256_set1_ps(q->scale);
+    const __m256 reciprocal = _mm256_set1_ps(q->reciprocal), near = _mm256_mul_ps(value, reciprocal);
+    const __m256 rest = _mm256_fnmadd_ps(near, scale, value);
+    _mm256_storeu_ps((float *)to, divides ? _mm256_div_ps(value, scale) : _mm256_fmadd_ps(rest, reciprocal, near));
 }
-static ALWAYS_INLINE void dequantize_few(u8 *to, const u8 *from, const Quantization *q, int unused) {
-    (void)unused;
-    dequantize8(to, from, _mm256_set1_ps(q->scale), _mm256_set1_epi32(q->zero_point));
+static ALWAYS_INLINE void dequantize_few(u8 *to, const u8 *from, const Quantization *q, int divides) {
+    dequantize8(to, from, q, divides);
 }
-static ALWAYS_INLINE void dequantize_block(u8 *to, const u8 *from, const Quantization *q, int unused) {
-    const __m256 scale = _mm256_set1_ps(q->scale);
-    const __m256i zero_point = _mm256_set1_epi32(q->zero_point);
-    (void)unused;
-    for (int k = 0; k < 4; k++) dequantize8(to + 32 * k, from + 8 * k, scale, zero_point);
+static ALWAYS_INLINE void dequantize_block(u8 *to, const u8 *from, const Quantization *q, int divides) {
+    for (int k = 0; k < 4; k++) dequantize8(to + 32 * k, from + 8 * k, q, divides);
 }
 
 #elif defined(TESSBED_SSSE3)
@@ -307,11 +361,28 @@ static ALWAYS_INLINE void dequantize_block(u8 *to, const u8 *from, const Quantiz
 /* Binary32 to BF16: nearest, ties to even; a NaN keeps sign and upper half, and is made quiet. */
 static void narrow_runs(RUNS) {
     (void)q;
+#if defined(TESSBED_AVX2)
+    if (n >= 16 && n < BLOCK_SCALARS) { /* two halves that overlap */
+        for (i64 r = 0; r < runs; r++, to += to_step, from += from_step) {
+            const Words32 words = narrow_words(from, from + 4 * (n - 16));
+            _mm256_storeu_si256((__m256i *)to, in_order(words.first));
+            _mm256_storeu_si256((__m256i *)(to + 2 * (n - 16)), in_order(words.second));
+        }
+        return;
+    }
+#endif
     SWEEP(4, 2, narrow_block, narrow_few, 0);
 }
 
+#if defined(TESSBED_AVX2) /* a copy stays in registers: stores of bytes may be stores into *q */
+#define OWN(q) const Quantization own = *q; q = &own;
+#else
+#define OWN(q)
+#endif
+
 /* Binary32 to INT8 codes; zero_point where the value is no number. Between enter_default_fp and leave_default_fp. */
 static void quantize_runs(RUNS) {
+    OWN(q)
     switch (q->rounding) {
         case NEAREST_EVEN: SWEEP(4, 1, quantize_block, quantize_few, q, NEAREST_EVEN); break;
         case UP: SWEEP(4, 1, quantize_block, quantize_few, q, UP); break;
@@ -322,7 +393,11 @@ static void quantize_runs(RUNS) {
 
 /* INT8 codes to binary32. Between enter_default_fp and leave_default_fp. */
 static void dequantize_runs(RUNS) {
-    SWEEP(1, 4, dequantize_block, dequantize_few, q, 0);
+    OWN(q)
+#if defined(TESSBED_AVX2)
+    if (q->reciprocal != 0.0f) { SWEEP(1, 4, dequantize_block, dequantize_few, q, 0); return; }
+#endif
+    SWEEP(1, 4, dequantize_block, dequantize_few, q, 1);
 }
 
 #endif

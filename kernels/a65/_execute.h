@@ -127,10 +127,17 @@ static Ways ways_of(i64 conversion, i64 packs) {
 /* Rows that are relayed (_relay.h). The modelled A65 has none. */
 #if defined(TESSBED_SSSE3)
 #define NARROW_BYTES 64 /* of a plane: rows of fewer are not worth whole blocks of their own */
-#define NARROW_SCALARS 32 /* rows of fewer are not worth a call of their own */
+#define NARROW_RUN 32 /* tiled bytes: rows of fewer are mostly not worth a call of their own */
 static int narrow(const Program *program, i64 pixels, i64 stored) {
     const i64 width = program->tiled_width;
     return pixels * width < NARROW_BYTES && 16 * stored * width <= RELAY_BYTES;
+}
+/* Tiled bytes from which on such a row is worth a call of its own: any, where it is copied; where values are converted
+   into their places, those of a converter's smaller step. */
+static i64 least_run(const Program *program, const Tiles *t) {
+    const int in_place = t->stored == t->extents[0] && (t->stored == 1 || program->tiled_width == 1);
+    if (!in_place || program->conversion == WIDEN) return NARROW_RUN;
+    return fused_of(program->conversion).values < 0 ? 0 : FEW * program->tiled_width;
 }
 /* Short rows of tiles that stand side by side, of pixels that follow each other without a gap across all of them. */
 static int narrow_dense(const Program *program, const Tiles *t) {
@@ -138,7 +145,8 @@ static int narrow_dense(const Program *program, const Tiles *t) {
     return !program->cblocked && program->parts[0] == 1 && t->counts[0] == 1 && t->counts[3] > 1 &&
            (n == 1 || program->strides[0] == program->width) && program->strides[3] == n * program->width &&
            (t->stored == n || !program->packs || fused_of(program->conversion).values >= 0) &&
-           t->extents[3] * n < NARROW_SCALARS && narrow(program, t->extents[3], t->stored);
+           t->extents[3] * n * program->tiled_width < least_run(program, t) &&
+           narrow(program, t->extents[3], t->stored);
 }
 static int gathers_of(const Row *row) {
     const i64 n = row->channels;
@@ -346,6 +354,9 @@ static void finish_stage(const Program *program, Nest *nest, Buffers *buffers) {
                  .conversion = fused_of(program->conversion).values, .buffers = buffers};
     uint32_t bits = (uint32_t)program->scale;
     memcpy(&s->quantization.scale, &bits, sizeof bits);
+#if defined(TESSBED_SSSE3)
+    s->quantization.reciprocal = reciprocal_of(s->quantization.scale);
+#endif
     s->quantization.zero_point = (int8_t)program->zero_point;
     s->quantization.rounding = (int32_t)program->rounding;
     shape_stage(s, row->channels * row->groups, row->segment, nest->loop[nest->loops - 1].count);
@@ -362,6 +373,14 @@ static void finish_stage(const Program *program, Nest *nest, Buffers *buffers) {
 static int sparse_rows(const Program *program, const Nest *nest, i64 stored) {
     return nest->loops && nest->loop[nest->loops - 1].linear < program->strides[0] &&
            16 * stored * program->width <= RELAY_BYTES;
+}
+
+/* The mover of a row that is narrowed without a stage (_narrow.h), or NULL. */
+static RowMover *narrowing(const Program *program, const Row *row) {
+    const i64 n = row->channels;
+    if (program->conversion != NARROW || row->segment < MOST || row->channel_stride != row->width) return NULL;
+    if (row->stored != n || n < 16) return NULL;
+    return row->groups > 1 ? movers->narrow_groups : movers->narrow_pixels;
 }
 #endif
 
@@ -395,6 +414,9 @@ static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 st
     for (int i = 0; i < 3; i++) nest->relay[i].buffers = &ends->buffers->relay;
     row->relay = nest->relay;
     row->pixels = last->count;
+#endif
+#if defined(TESSBED_SSSE3)
+    if ((nest->mover = narrowing(program, row))) return;
 #endif
     if (fused_of(program->conversion).values < 0) nest->mover = choose_mover(row, nest->streams, program);
     else finish_stage(program, nest, ends->buffers);
@@ -450,6 +472,14 @@ static int make_nests(const Program *program, const Tiles *t, const Loop *around
     return made;
 }
 
+/* Rows of which a stage holds several. */
+#if defined(TESSBED_SSSE3)
+static int short_rows(const Stage *s, i64 pixels) {
+    return (s->shape == DENSE || s->shape == PLANES) && !s->full && s->pixels >= pixels &&
+           2 * s->pixels * s->lane[1].channels <= STAGE_SCALARS;
+}
+#endif
+
 static void run_rows(const Nest *nest, const Loop *loop, u8 *tiled, u8 *linear) {
     RowMover *mover = nest->mover;
     i64 pixels = loop[1].count, bytes = pixels * nest->row.tiled_step;
@@ -460,6 +490,11 @@ static void run_rows(const Nest *nest, const Loop *loop, u8 *tiled, u8 *linear) 
     else if (nest->row.stage && nest->stage.shape == DIRECT)
         movers->convert_rows(&nest->row, tiled, loop->tiled, linear, loop->linear, loop->count, pixels,
                              mover == movers->pack_staged);
+#if defined(TESSBED_SSSE3)
+    else if (nest->row.stage && short_rows(&nest->stage, pixels))
+        movers->staged_rows(&nest->row, tiled, loop->tiled, linear, loop->linear, loop->count, pixels,
+                            mover == movers->pack_staged);
+#endif
     else
         for (i64 i = 0; i < loop->count; i++) mover(&nest->row, tiled + i * loop->tiled, linear + i * loop->linear, pixels);
 }

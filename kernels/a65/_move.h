@@ -90,8 +90,14 @@ static inline void split16(u8 *low, u8 *high, const u8 *words) {
 }
 static inline void split8(u8 *low, u8 *high, const u8 *words) {
     vec a = load(words);
+#if defined(TESSBED_SSSE3)
+    a = shuffle(a, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15));
+    store8(low, a);
+    store_high8(high, a);
+#else
     store8(low, even(a, a));
     store8(high, odd(a, a));
+#endif
 }
 static inline void split4(u8 *low, u8 *high, const u8 *words) {
     vec a = load8(words);
@@ -423,10 +429,26 @@ static void pack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
         store(tiled + whole, and_or(load_part(linear + whole, n - whole, row->linear_end), keep, fill));
     }
 }
+#if defined(TESSBED_SSSE3)
+/* Padded pixels of up to four bytes, four at a time, as far as a store stays in the row. Returns how many were moved. */
+static inline i64 unpack_fours(const u8 *tiled, i64 step, u8 *linear, i64 pixels, i64 n) {
+    static const u8 FROM[4][16] = {{0, 4, 8, 12},
+                                   {0, 1, 4, 5, 8, 9, 12, 13},
+                                   {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14},
+                                   {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
+    const vec from = load(FROM[n - 1]);
+    i64 p = 0;
+    for (; p * n + 16 <= pixels * n; p += 4, tiled += 4 * step)
+        store(linear + p * n,
+              shuffle(fours(load4(tiled), load4(tiled + step), load4(tiled + 2 * step), load4(tiled + 3 * step)), from));
+    return p;
+}
+#endif
 static void unpack_bytes(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     i64 n = row->channels, p = 0;
 #if defined(TESSBED_SSSE3)
     if (n == 1 && row->linear_step == 1) { gather_run(linear, tiled, row->tiled_step, pixels, 1); return; }
+    if (n < 5 && row->linear_step == n && row->stored >= 16) p = unpack_fours(tiled, row->tiled_step, linear, pixels, n);
 #endif
     if (n < 16 && row->linear_step == n && row->stored >= 16)
         for (i64 over = roomy(pixels, n, 16); p < over; p++)
@@ -474,6 +496,18 @@ static ALWAYS_INLINE void join_single(const Row *row, const u8 *tiled, u8 *linea
 }
 #endif
 
+#if defined(TESSBED_SSSE3)
+/* Padded pixels of up to four channels, each written four wide. */
+static inline i64 join_fours(const Row *row, const u8 *tiled, u8 *linear, i64 pixels) {
+    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step) {
+        const vec words = zip_lo(load4(tiled), load4(tiled + 16));
+        if (row->width == 4) store(linear, wide_lo(words));
+        else store8(linear, words);
+    }
+    return pixels;
+}
+#endif
+
 /* A padded pixel of less than 16 channels is written 16 wide where the row goes on behind it. Returns how many were. */
 static inline i64 join_over(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     i64 bytes = row->channels * row->width, p = 0;
@@ -485,6 +519,9 @@ static inline i64 join_over(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     }
 #endif
     if (row->channels >= 16 || row->linear_step != bytes || row->plane != 16) return 0;
+#if defined(TESSBED_SSSE3)
+    if (row->channels <= 4) return join_fours(row, tiled, linear, roomy(pixels, bytes, 4 * row->width));
+#endif
     for (i64 over = roomy(pixels, bytes, 16 * row->width); p < over; p++) {
         duo planes = load_duo(tiled + p * row->tiled_step);
         if (row->width == 4) widen16(linear + p * bytes, planes);

@@ -4,6 +4,7 @@
 #define TESSBED_MOVERS_H
 
 #include "_transpose.h"
+#include "_narrow.h"
 #include "_stage.h"
 
 typedef struct Movers {
@@ -16,11 +17,18 @@ typedef struct Movers {
     void (*convert_rows)(const Row *, u8 *, i64, u8 *, i64, i64, i64, int);
 #if defined(TESSBED_SSSE3)
     RowMover *pack_relayed, *unpack_relayed, *pack_gathered, *unpack_scattered;
+    RowMover *narrow_groups, *narrow_pixels; /* NULL without AVX2 */
+    void (*staged_rows)(const Row *, u8 *, i64, u8 *, i64, i64, i64, int);
 #endif
 } Movers;
 
+#if defined(TESSBED_AVX2)
+#define NARROWING narrow_groups, narrow_pixels
+#else
+#define NARROWING NULL, NULL
+#endif
 #if defined(TESSBED_SSSE3)
-#define RELAYING , pack_relayed, unpack_relayed, pack_gathered, unpack_scattered
+#define RELAYING , pack_relayed, unpack_relayed, pack_gathered, unpack_scattered, NARROWING, staged_rows
 #else
 #define RELAYING
 #endif

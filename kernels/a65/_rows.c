@@ -132,7 +132,7 @@ static PyMethodDef METHODS[] = {
 };
 
 /* The number of these sources, which the caller must know, too: python -m tests.native_sources writes it. */
-#define TESSBED_SOURCES 0x1A3880CD
+#define TESSBED_SOURCES 0x37C00ED6
 
 /* The widest instructions that this build and this CPU have in common. */
 static int exec_module(PyObject *module) {
@@ -141,7 +141,7 @@ static int exec_module(PyObject *module) {
         PyErr_SetString(PyExc_ImportError, "the native rows need SSSE3, which this CPU lacks");
         return -1;
     }
-    if (!__builtin_cpu_supports("avx2")) tessbed_wide_movers = NULL;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) tessbed_wide_movers = NULL;
 #endif
     if (tessbed_wide_movers) movers = tessbed_wide_movers;
     PyObject *names = Py_BuildValue(tessbed_wide_movers ? "(ss)" : "(s)", base_movers.name,

@@ -133,6 +133,35 @@ static void unpack_piece(const Stage *s, const Lane *lane, u8 *tiled, u8 *linear
 static void pack_staged(const Row *row, u8 *tiled, u8 *linear, i64 pixels) { STAGED(pack_piece) }
 static void unpack_staged(const Row *row, u8 *tiled, u8 *linear, i64 pixels) { STAGED(unpack_piece) }
 
+#if defined(TESSBED_SSSE3)
+/* Short rows, as many of them at a time as the stage holds: bytes that were stored a moment ago are loaded with delay. */
+static ALWAYS_INLINE void convert_staged(const Stage *s, u8 *stage, u8 *linear, i64 linear_step, i64 rows, i64 bytes,
+                                         i64 pixels, int packs) {
+    const Runs runs = runs_of(s, s->lane + 1, pixels);
+    Converter *convert = CONVERTERS[s->conversion];
+    const Runs r = s->shape == DENSE ? (Runs){rows, runs.scalars, linear_step, bytes} : runs;
+    for (i64 i = 0; i < (s->shape == DENSE ? 1 : rows); i++, stage += bytes, linear += linear_step)
+        if (packs) convert(stage, r.stage_step, linear, r.linear_step, r.count, r.scalars, &s->quantization);
+        else convert(linear, r.linear_step, stage, r.stage_step, r.count, r.scalars, &s->quantization);
+}
+static ALWAYS_INLINE void move_staged(const Lane *lane, u8 *tiled, i64 tiled_step, u8 *stage, i64 rows, i64 bytes, i64 pixels) {
+    for (i64 i = 0; i < rows; i++, tiled += tiled_step, stage += bytes) lane->mover(&lane->row, tiled, stage, pixels);
+}
+static void staged_rows(const Row *row, u8 *tiled, i64 tiled_step, u8 *linear, i64 linear_step, i64 rows, i64 pixels,
+                        int packs) {
+    const Stage *s = row->stage;
+    const Lane *lane = s->lane + 1;
+    const i64 bytes = s->pixels * lane->channels * s->width, most = STAGE_SCALARS / (s->pixels * lane->channels);
+    u8 *stage = s->buffers->narrow;
+    for (i64 count; rows; rows -= count, tiled += count * tiled_step, linear += count * linear_step) {
+        count = least(rows, most);
+        if (packs) convert_staged(s, stage, linear, linear_step, count, bytes, pixels, 1);
+        move_staged(lane, tiled, tiled_step, stage, count, bytes, pixels);
+        if (!packs) convert_staged(s, stage, linear, linear_step, count, bytes, pixels, 0);
+    }
+}
+#endif
+
 /* Rows that are one run on both sides each: all of them in one go. */
 static void convert_rows(const Row *row, u8 *tiled, i64 tiled_step, u8 *linear, i64 linear_step, i64 rows, i64 pixels,
                          int packs) {

@@ -1,4 +1,4 @@
-/* The vector instructions of one source on x86-64, whatever the compiler's options ask for: AVX2 where it defines
+/* The vector instructions of one source on x86-64, whatever the compiler's options ask for: AVX2 with FMA where it defines
    WANTS_AVX2 before it includes this file, SSSE3 otherwise. Who runs the source asks the CPU first.
 
    TESSBED_SSSE3 and TESSBED_AVX2 say what may be used, on any machine. The compilers' own macros do not: Clang gives
@@ -27,12 +27,12 @@
 #undef END_OF_TARGET
 #define END_OF_TARGET _Pragma("clang attribute pop")
 #if defined(WANTS_AVX2)
-#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #else
 #pragma clang attribute push(__attribute__((target("ssse3"))), apply_to = function)
 #endif
 #elif defined(WANTS_AVX2)
-#pragma GCC target("avx2")
+#pragma GCC target("avx2,fma")
 #else
 #pragma GCC target("ssse3")
 #endif

@@ -41,6 +41,7 @@ static inline void stream(u8 *p, vec v) { _mm_stream_si128((__m128i *)p, v); }
 static inline void stream_end(void) { _mm_sfence(); }
 static inline vec load8(const u8 *p) { return _mm_loadl_epi64((const __m128i *)p); }
 static inline void store8(u8 *p, vec v) { _mm_storel_epi64((__m128i *)p, v); }
+static inline void store_high8(u8 *p, vec v) { _mm_storeh_pi((__m64 *)p, _mm_castsi128_ps(v)); }
 static inline vec load4(const u8 *p) { int word; memcpy(&word, p, 4); return _mm_cvtsi32_si128(word); }
 static inline void store4(u8 *p, vec v) { int word = _mm_cvtsi128_si32(v); memcpy(p, &word, 4); }
 static inline vec shuffle(vec v, vec from) { return _mm_shuffle_epi8(v, from); }
@@ -55,6 +56,9 @@ static inline vec even(vec a, vec b) {
     return _mm_packus_epi16(_mm_and_si128(a, low), _mm_and_si128(b, low));
 }
 static inline vec odd(vec a, vec b) { return _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)); }
+static inline vec fours(vec a, vec b, vec c, vec d) { /* the first four bytes of each */
+    return _mm_unpacklo_epi64(_mm_unpacklo_epi32(a, b), _mm_unpacklo_epi32(c, d));
+}
 
 #elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(TESSBED_PLAIN)
 

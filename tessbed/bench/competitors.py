@@ -95,16 +95,42 @@ def _dequantize(codes: np.ndarray, parameters: dict[str, int]) -> np.ndarray:
     return values.view(np.uint32)
 
 
+def _torch_narrow(words: np.ndarray, parameters: dict[str, int]) -> np.ndarray:
+    """FP32 words to BF16 words, in torch; of NaNs only that they are some."""
+    torch = torch_alone()
+    made = torch.from_numpy(words.view(np.float32)).to(torch.bfloat16)
+    return made.view(torch.int16).numpy().view(np.uint16)
+
+
+def _torch_quantize(words: np.ndarray, parameters: dict[str, int]) -> np.ndarray:
+    """FP32 words to INT8 codes, in torch, for numbers."""
+    torch = torch_alone()
+    values = torch.from_numpy(words.view(np.float32)) * float(np.uint32(parameters["scale"]).view(np.float32))
+    values.round_().add_(int(np.uint8(parameters["zero_point"]).view(np.int8))).clamp_(-128, 127)
+    return values.to(torch.int8).numpy().view(np.uint8)
+
+
+def _torch_dequantize(codes: np.ndarray, parameters: dict[str, int]) -> np.ndarray:
+    """INT8 codes to FP32 words, in torch."""
+    torch = torch_alone()
+    values = torch.from_numpy(codes.view(np.int8)).to(torch.float32)
+    values.sub_(int(np.uint8(parameters["zero_point"]).view(np.int8)))
+    values.div_(float(np.uint32(parameters["scale"]).view(np.float32)))
+    return values.numpy().view(np.uint32)
+
+
 NARROWING: dict[str, Values] = {"narrow": _narrow, "quantize": _quantize}
 WIDENING: dict[str, Values] = {"dequantize": _dequantize}
 """What is done to the values, before `_pack` and behind `_unpack`."""
+IN_TORCH: dict[str, Values] = {"narrow": _torch_narrow, "quantize": _torch_quantize, "dequantize": _torch_dequantize}
+"""The same by torch, for the pipeline that transposes by torch."""
 
 Competitor = Callable[[np.ndarray, np.ndarray], None]
 """(linear array of outer axes, H, W, C integers, tiled bytes) -> None"""
 
 
-def competitor(case: BenchCase, plan: Plan, transpose: Transposer) -> Competitor:
-    """The pipeline for `case`: from the linear array into the tiled bytes, or back for the other operations."""
+def competitor(case: BenchCase, plan: Plan, name: str) -> Competitor:
+    """The pipeline of this library for `case`: from the linear array into the tiled bytes, or back for the other operations."""
     regions = tuple(_regions(plan))
     known = (*CONVERSIONS, *NARROWING, *WIDENING)
     if plan.conversion not in known:
@@ -113,7 +139,8 @@ def competitor(case: BenchCase, plan: Plan, transpose: Transposer) -> Competitor
     move = _pack if plan.packs else _unpack
     cblocked = case.channels == "cblocked"
 
-    narrow, widen = NARROWING.get(plan.conversion), WIDENING.get(plan.conversion)
+    transpose, values = transposers()[name], IN_TORCH if name == "torch" else NARROWING | WIDENING
+    narrow, widen = (values.get(plan.conversion if plan.conversion in kind else "") for kind in (NARROWING, WIDENING))
     parameters = dict(plan.parameters)
 
     def run(linear: np.ndarray, tiled: np.ndarray) -> None:
@@ -138,7 +165,7 @@ def competitor(case: BenchCase, plan: Plan, transpose: Transposer) -> Competitor
 
 def competitors(case: BenchCase, plan: Plan) -> dict[str, Competitor]:
     """Every pipeline for `case`, by its name."""
-    found = {name: competitor(case, plan, transpose) for name, transpose in transposers().items()}
+    found = {name: competitor(case, plan, name) for name in transposers()}
     if plan.conversion in CONVERSIONS:
         found |= {name: view_competitor(case, plan, copy) for name, copy in copies().items()}
     return found

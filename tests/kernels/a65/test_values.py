@@ -40,6 +40,27 @@ def test_narrowing_covers_every_class() -> None:
     assert_right(row("casttess", "bf16", len(words)), as_bytes(words))
 
 
+@pytest.mark.parametrize(("channels", "tiled"), [(16, 16), (17, 17), (31, 31), (32, 32), (40, 40), (64, 64), (48, 16)])
+def test_narrowing_covers_every_class_in_pixels(channels: int, tiled: int) -> None:
+    """So do they as channels of pixels, in tiles of all or of 16 of them, next to words of all other classes."""
+    words = covering_words()
+    Random(channels).shuffle(words)
+    pixels = len(words) // channels
+    geometry = Geometry("casttess", (1, pixels, channels), "bf16", HWC, (1, 1, pixels, tiled), to="fp32")
+    assert_right(geometry, as_bytes(words[: pixels * channels]))
+
+
+@pytest.mark.parametrize("at", [0, 7, 15, 16, 31])
+@pytest.mark.parametrize("word", [0x7F800000, 0xFF800000, 0x7F800001, 0xFFFFFFFF, 0x7F7FFFFF], ids=hex)
+def test_one_special_word_among_numbers(word: int, at: int) -> None:
+    """A single infinity or NaN changes no neighbour, wherever it is in a step of 32."""
+    words = [0x3F808000 + number * 0x10001 for number in range(32)]
+    words[at] = word
+    geometry = Geometry("casttess", (1, 1, 32), "bf16", HWC, (1, 1, 1, 32), to="fp32")
+    assert_right(geometry, as_bytes(words))
+    assert_right(row("casttess", "bf16", 32), as_bytes(words))
+
+
 def test_every_bf16_word_is_kept() -> None:
     """All 65,536 BF16 words, widened to FP32, become themselves, but for NaNs, which are made quiet."""
     words = np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)

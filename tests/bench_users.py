@@ -1,9 +1,9 @@
 """How fast the rows are beside every pipeline of a user, on a wide grid: `python -m tests.bench_users [--rounds N]`.
 
-Eight conversions on two hundred and fifty tensors: five orders of the axes, tiles from 3 to 640 pixels wide, few and many
-channels, slices with gaps, scalars apart, ranks 1 to 5, from a hundred bytes to megabytes; none chosen for its speed.
-Contenders are those of `tessbed bench`, interleaved, in processor time; rivals beyond the three fastest in two first calls
-are dropped. With einops and torch installed they are among them, torch on one thread. Cases slower than a rival are
+Eight conversions on 259 tensors: five orders of the axes, tiles from 3 to 640 pixels wide, few and many channels,
+slices with gaps, scalars apart, ranks 1 to 5, from a hundred bytes to megabytes; none chosen for its speed. Contenders
+are those of `tessbed bench`, interleaved, in processor time; of the rivals only the three that are fastest in two first
+calls stay. With einops and torch installed they are among them, torch on one thread. Cases slower than a rival are
 printed, then means. TESSBED_ROWS=numpy measures the numpy rows.
 """
 
@@ -77,7 +77,7 @@ BLOCK_KINDS = (("detesscast", "bf16", "fp32"), ("detesscast", "bf16", "bf16"), (
 
 @attrs.frozen
 class SlicedCase(BenchCase):
-    """A case whose innermost runs have `gap` scalars behind them: channels of a wider pixel, or pixels of a wider row."""
+    """A case with `gap` scalars behind each innermost run: channels of a wider pixel, or pixels of a wider row."""
 
     gap: int = 0
 
@@ -104,7 +104,7 @@ def _cases(table: Table, channels: str = "compact", kinds: Any = KINDS, **option
     for shape, tile in ((shape, tile) for shape, tiles in table.items() for tile in tiles):
         for op, dtype, to in kinds:
             sizes = f"{'x'.join(map(str, shape))} by {'x'.join(map(str, tile))}"
-            name = f"{op} {dtype} {sizes} {channels} {told}".rstrip()
+            name = f"{op} {dtype} {sizes} {channels} {told}".rstrip() + (f" to {to}" if kinds is BLOCK_KINDS else "")
             yield SlicedCase(name, op, dtype, shape, tile, channels, "users", to, **options)
 
 
@@ -173,7 +173,8 @@ def main() -> None:
     found = sorted((ratio_of(case, options.rounds) for case in cases), key=lambda ratio: ratio.user)
     for ratio in found:
         if ratio.user < 1:
-            print(f"{ratio.name:<72}{ratio.call_ns / 1e3:>9.1f} us  {ratio.copy:.2f} x copy {ratio.user:.2f} x {ratio.rival}")
+            ratios = f"{ratio.copy:.2f} x copy, {ratio.user:.2f} x {ratio.rival}"
+            print(f"{ratio.name:<72}{ratio.call_ns / 1e3:>9.1f} us  {ratios}")
     for kind in dict.fromkeys(" ".join(case.name.split()[:2]) for case in cases):
         _print_mean(kind, [ratio for ratio in found if ratio.name.startswith(f"{kind} ")])
     _print_mean("all", found)

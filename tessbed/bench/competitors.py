@@ -130,7 +130,7 @@ Competitor = Callable[[np.ndarray, np.ndarray], None]
 
 
 def competitor(case: BenchCase, plan: Plan, name: str) -> Competitor:
-    """The pipeline of this library for `case`: from the linear array into the tiled bytes, or back for the other operations."""
+    """This library's pipeline for `case`: from the linear array into the tiled bytes, or back for other operations."""
     regions = tuple(_regions(plan))
     known = (*CONVERSIONS, *NARROWING, *WIDENING)
     if plan.conversion not in known:

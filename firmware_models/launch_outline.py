@@ -34,7 +34,7 @@ class Outline:
     """A launch: the different bands, the runs of them that each worker takes, and all that no clock counts.
 
     The runs of a long launch are written out each time that they are asked for. The bands of one are those that its
-    places in pages allow; few of them, if any, are in no run.
+    places in pages allow; some of them may be in no run.
     """
 
     bands: tuple[BandShape, ...]

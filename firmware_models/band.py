@@ -94,12 +94,14 @@ class DrainFootprint(NamedTuple):
 
     def meets(self, other: "DrainFootprint", granule: int) -> bool:
         """True unless it is certain that no granule holds bytes of both."""
-        if self.low // granule > (other.high - 1) // granule or other.low // granule > (self.high - 1) // granule:
+        low, high, period, _ = self
+        start, end, distance, _ = other
+        if low // granule > (end - 1) // granule or start // granule > (high - 1) // granule:
             return False
-        if self.period != other.period or not self.period or self.period % granule:
+        if period != distance or not period or period % granule:
             return True
-        turn = self.period // granule
-        ahead = (other.low // granule - self.low // granule) % turn
+        turn = period // granule
+        ahead = (start // granule - low // granule) % turn
         return ahead < self._granules(granule) or turn - ahead < other._granules(granule) or ahead == 0
 
     def _granules(self, granule: int) -> int:

@@ -26,13 +26,14 @@ class BandTemplate:
 
     def at(self, source: int, target: int) -> Band:
         """The same band of an equal work item whose input and output are at these addresses."""
-        band, reads_by, drains_by = self.band, source - self.input, target - self.output
+        band, by = self.band, target - self.output
+        low, high, period, inner = band.footprint
         return Band(
-            shifted(band.reads, reads_by),
+            shifted(band.reads, source - self.input),
             band.steps,
             band.ticks,
-            shifted(band.chain, drains_by),
-            self.footprint(target),
+            shifted(band.chain, by),
+            drain_footprint((low + by, high + by, period, inner)),
             band.oversized,
             band.counts,
         )
@@ -61,16 +62,13 @@ class BandTemplates:
         """The bands of a worker's work items, one after the other; the number of a band decides its slot."""
         first = 0
         for item in items:
+            kind = item.key
             for source, target in item.places():
-                key = (item.key, first % slots)
-                templates = self.like(key)
+                key = (kind, first % slots)
+                templates = self._known.get(key)
                 for template in self.keep(key, item, first) if templates is None else templates:
                     yield template.at(source, target)
                     first += 1
-
-    def like(self, key: Hashable) -> list[BandTemplate] | None:
-        """The templates of an equal work item; None where none are kept."""
-        return self._known.get(key)
 
     def keep(self, key: Hashable, item: WorkItem, first: int) -> Iterator[BandTemplate]:
         """The templates as they are made, from number `first` on; kept where they are not too many."""

@@ -8,7 +8,6 @@ document, "Execution and ownership"; docs/simulation.md, "Rules".
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tessbed.firmware_models.band import BANDS, Band, WorkItem
@@ -64,12 +63,14 @@ def in_order(bands: Iterable[P], spec: DeviceSpec) -> Iterator[tuple[P, bool]]:
     granule = spec.write_unit_bytes
     in_flight: deque[Any] = deque(maxlen=spec.slots - 1)
     for band in bands:
-        ordered = any(map(band.footprint.meets, in_flight, repeat(granule)))
+        footprint, ordered = band.footprint, False
+        for earlier in in_flight:
+            ordered = ordered or footprint.meets(earlier, granule)
         BANDS.begun += 1
         yield band, ordered
         if ordered:
             in_flight.clear()
-        in_flight.append(band.footprint)
+        in_flight.append(footprint)
 
 
 def run_bands(worker: "WorkerContext", bands: Iterable[Band]) -> "Steps":

@@ -7,7 +7,7 @@ in it: the worker is ahead of the clock. Nothing sees that, since a request has 
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -28,6 +28,8 @@ from tessbed.sim.tracer import Tracer
 from tessbed.sim.transfer.descriptor import Descriptor
 
 Steps = Generator[Event, Any, None]
+Waits = Iterable[Event]
+"""Steps that may be none: then what they do is done already."""
 COMPUTE = 1 << 32  # keeps the chances of computes apart from those of transfers
 
 
@@ -98,6 +100,7 @@ class WorkerContext:
 
         Where transfers still fly, which nobody waited for, they need it.
         """
+        self._writes.land_over(event_queue.now(self._env))
         if not self.wait_state.unfinished:
             self.wait_state.hold(np.empty(0, np.uint8))
 
@@ -140,7 +143,7 @@ class WorkerContext:
         finally:
             self._dma.arbitrate_at_end()
 
-    def wait_slot(self, slot: int) -> Steps:
+    def wait_slot(self, slot: int) -> Waits:
         """Wait until the earlier drain of `slot` has completed; raises DeviceFault when a drain failed."""
         self._check_slot(slot)
         return self._wait_for("slot", (self._slots.get(slot, -1),))
@@ -168,38 +171,20 @@ class WorkerContext:
 
     def pack(
         self, slot: int, ticks: int, action: Callable[[], None], descriptors: Sequence[Descriptor], *, ordered: bool
-    ) -> Steps:
+    ) -> Waits:
         """Wait for `slot`, compute for `ticks`, drain the slot; if `ordered`, wait for all earlier drains before that.
 
         `action` looks at the worker's scratch and at nothing else, for it may act later than it seems to.
         """
-        dma = self._dma
-        if not dma.ahead:
-            yield from self.wait_slot(slot)
-            yield from self.compute(ticks, action)
-            if ordered:
-                yield from self.wait_drains("order")
-            yield from self.drain(slot, descriptors)
-            return
-        staging = self.staging
-        if self._can_take(slot):
-            if staging:
-                staging.retire((self._slots.get(slot, -1),))
-        else:
-            yield from self.wait_slot(slot)
-        if staging:
-            staging.pack(action)
-        packed_at = self._advance("compute", ticks)
-        if dma.moves:
-            self.wait_state.packing.append((packed_at, action))
-        if ordered:
-            yield from self.wait_drains("order")
-        arrival = self._advance("issue", self._issue_ticks * len(descriptors))
-        self._request_drain(slot, descriptors, arrival)
-        if arrival <= event_queue.now(self._env):
-            dma.arbitrate_at_end()
+        if not self._dma.ahead:
+            return self._pack_by_parts(slot, ticks, action, descriptors, ordered)
+        if not self._can_take(slot):
+            return self._pack_after(self.wait_slot(slot), slot, ticks, action, descriptors, ordered)
+        if self.staging:
+            self.staging.retire((self._slots.get(slot, -1),))
+        return self._pack_ahead(slot, ticks, action, descriptors, ordered)
 
-    def wait_drains(self, reason: str = "end") -> Steps:
+    def wait_drains(self, reason: str = "end") -> Waits:
         """Wait for every earlier drain; `reason` is "order" between bands, "end" at the end."""
         return self._wait_for(reason, self.staging.issued if self.staging else tuple(self.wait_state.unfinished))
 
@@ -257,9 +242,10 @@ class WorkerContext:
 
     def _can_take(self, slot: int) -> bool:
         """Whether a wait for the slot would be none, nor raise anything."""
-        wait_state = self.wait_state
-        there = 0 <= slot < self.spec.slots and self._slots.get(slot, -1) not in wait_state.unfinished
-        return there and wait_state.fault is None and self._ahead_to <= event_queue.now(self._env)
+        wait_state, now = self.wait_state, event_queue.now(self._env)
+        drain = wait_state.unfinished.get(self._slots.get(slot, -1))
+        there = 0 <= slot < self.spec.slots and (drain is None or drain.over_by(now))
+        return there and wait_state.fault is None and self._ahead_to <= now
 
     def _advance(self, reason: str, ticks: int) -> int:
         """Spend `ticks` ahead of the clock; returns the tick that it is then for the worker."""
@@ -296,6 +282,45 @@ class WorkerContext:
         if policy == "seeded":
             return draw(self._dma.seed, self.worker, COMPUTE + self._computes) & 1 == 1
         return policy == "at_issue"
+
+    def _pack_by_parts(
+        self, slot: int, ticks: int, action: Callable[[], None], descriptors: Sequence[Descriptor], ordered: bool
+    ) -> Steps:
+        yield from self.wait_slot(slot)
+        yield from self.compute(ticks, action)
+        if ordered:
+            yield from self.wait_drains("order")
+        yield from self.drain(slot, descriptors)
+
+    def _pack_after(
+        self, waits: Waits, slot: int, ticks: int, action: Callable[[], None], chain: Sequence[Descriptor], ordered: bool
+    ) -> Steps:
+        yield from waits
+        yield from self._pack_ahead(slot, ticks, action, chain, ordered)
+
+    def _pack_ahead(
+        self, slot: int, ticks: int, action: Callable[[], None], chain: Sequence[Descriptor], ordered: bool
+    ) -> Waits:
+        """The slot is free: compute and drain without waiting for the ticks between."""
+        if self.staging:
+            self.staging.pack(action)
+        packed_at = self._advance("compute", ticks)
+        if self._dma.moves:
+            self.wait_state.packing.append((packed_at, action))
+        if ordered and (waits := self.wait_drains("order")):
+            return self._drain_after(waits, slot, chain)
+        self._drain_ahead(slot, chain)
+        return ()
+
+    def _drain_after(self, waits: Waits, slot: int, chain: Sequence[Descriptor]) -> Steps:
+        yield from waits
+        self._drain_ahead(slot, chain)
+
+    def _drain_ahead(self, slot: int, chain: Sequence[Descriptor]) -> None:
+        arrival = self._advance("issue", self._issue_ticks * len(chain))
+        self._request_drain(slot, chain, arrival)
+        if arrival <= event_queue.now(self._env):
+            self._dma.arbitrate_at_end()
 
     def _pass(self, reason: str, ticks: int, event: Any) -> Event:
         """Let `ticks` pass before `event`; returns the wake-up event, set for whatever rings it then."""
@@ -354,18 +379,33 @@ class WorkerContext:
             if self._tracer is not None and not isinstance(what, int):
                 self._tracer.waited(self.worker, reason, what, since, now)
 
-    def _wait_for(self, reason: str, seqs: Sequence[int]) -> Steps:
+    def _wait_for(self, reason: str, seqs: Sequence[int]) -> Waits:
         unfinished, tick = self.wait_state.unfinished, self._tick()
-        awaited = [seq for seq in seqs if seq in unfinished and not unfinished[seq].over_by(tick)]
+        awaited = []
+        for seq in seqs:
+            inflight = unfinished.get(seq)
+            if inflight is not None and not inflight.over_by(tick):
+                awaited.append(seq)
+        if awaited or (tick > event_queue.now(self._env) and self._may_meet_a_fault()):
+            return self._wait(reason, awaited, seqs)
+        self._learn(seqs)
+        return ()
+
+    def _wait(self, reason: str, awaited: Sequence[int], seqs: Sequence[int]) -> Steps:
         if awaited:
             self.wait_state.wakeup.callbacks = []
             self.wait_state.awaited.update(awaited)
-            self._pending = (reason, awaited, tick)
+            self._writes.expect(awaited)
+            self._pending = (reason, awaited, self._tick())
             self._dma.arbitrate()
             yield self.wait_state.wakeup
             self._resumed()
         if self._ahead_to > event_queue.now(self._env) and self._may_meet_a_fault():
             yield from self.catch_up()
+        self._learn(seqs)
+
+    def _learn(self, seqs: Sequence[int]) -> None:
+        """The worker has waited for these transfers; raises the fault of one."""
         if self.staging:
             self.staging.retire(seqs)
         if self.wait_state.fault is not None:

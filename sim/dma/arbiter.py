@@ -99,8 +99,15 @@ class Arbiter:
             event_queue.post(self.env, tick, event_queue.ARBITRATION, Alarm(self._on_arbitration))
 
     def look_ahead(self) -> None:
-        """Requests have come and more may come in this tick, though not of the caller: grant what is certain."""
-        self._go_on(event_queue.now(self.env) - 1)
+        """Requests have come and more may come in this tick, though not of the caller: grant what is certain.
+
+        Where an alarm rings before anything can be granted, that is time enough: nothing is gained by a grant before.
+        """
+        due = self._due[-1] if self._due else -1
+        for pool in self._leading:
+            if pool.ready_at < due or due < 0:
+                self._go_on(event_queue.now(self.env) - 1)
+                return
 
     def _tick_ends(self, _: Any) -> None:
         self._due.pop()

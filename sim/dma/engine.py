@@ -22,8 +22,17 @@ import attrs
 from simpy import Environment
 
 from tessbed.sim.dma.arbiter import Arbiter
-from tessbed.sim.dma.channel_pool import Pool, make_pools
-from tessbed.sim.dma.inflight import AT_ARRIVAL, AT_COMPLETION, FIXED, InFlightTransfer, between, early, record_of
+from tessbed.sim.dma.channel_pool import FOREVER, Pool, make_pools
+from tessbed.sim.dma.inflight import (
+    AT_ARRIVAL,
+    AT_COMPLETION,
+    FIXED,
+    InFlightTransfer,
+    TransferTicks,
+    between,
+    early,
+    record_of,
+)
 from tessbed.sim.dma.read_batch import batch_of
 from tessbed.sim.dma.transfer_stream import MemoryPort, TransferStream
 from tessbed.sim.dma.wait_state import WaitState
@@ -36,7 +45,7 @@ from tessbed.sim.tracer import Tracer
 from tessbed.sim.transfer.cost import CostTable, TransferCost, cost_table
 from tessbed.sim.transfer.descriptor import Descriptor
 from tessbed.sim.transfer.memory import DeviceMemory
-from tessbed.sim.transfer.movement import Movement, connect, copy, fit, locate, perform
+from tessbed.sim.transfer.movement import Movement, connect, copy, fit, locate, perform, places_in
 
 
 @attrs.define(eq=False)
@@ -70,8 +79,9 @@ class Dma:
     ahead: bool = attrs.field(init=False)
     arbitrate: Callable[[], None] = attrs.field(init=False)
     _plain: bool = attrs.field(init=False)
+    _quiet: bool = attrs.field(init=False)
     _granule: int = attrs.field(init=False)
-    _policy: str = attrs.field(init=False)
+    _move_ticks: TransferTicks | None = attrs.field(init=False)
     _halted: bool = attrs.field(default=False, init=False)
     _on_done: Calls = attrs.field(init=False)
     _on_segment_start: Calls = attrs.field(init=False)
@@ -82,13 +92,14 @@ class Dma:
         self.pools = make_pools(self.spec)
         self.ports = [MemoryPort(name) for name in (DIRECTIONS if self.spec.memory.split_port else ("memory",))]
         self._plain = not self.inject and (not self.moves or self.spec.data_movement == "at_completion")
-        self._granule, self._policy = self.spec.write_granule_bytes, self.spec.data_movement
+        self._granule, self._move_ticks = self.spec.write_granule_bytes, FIXED.get(self.spec.data_movement)
         issue_ticks = self.spec.dma.issue_ticks
         self._on_done = (self._complete,)
         self._arbiter = Arbiter(
             self.env, self.pools, issue_ticks, self.inject, self._on_done, self._schedule, self._stalls
         )
         self.ahead = self._plain and self.spec.dma.arbitration == "fifo"
+        self._quiet = self.ahead and not self.tracing and self.tracer is None
         self.arbitrate = self._arbiter.look_ahead if self.ahead else self.arbitrate_at_end
         self._on_segment_start, self._on_segment_end = (self._segment_starts,), (self._segment_ends,)
 
@@ -111,7 +122,7 @@ class Dma:
         """
         if self._halted:
             return
-        if len(descriptors) > 1 and self.ahead and not self.tracing and self.tracer is None:
+        if len(descriptors) > 1 and self._quiet:
             mapping = self.memory.latest(False)
             group = mapping and batch_of(stream, seq, arrival, descriptors, self.costs, mapping)
             if group:
@@ -126,6 +137,8 @@ class Dma:
         """Request a drain chain that arrives at `arrival`; raises DeviceFault when the worker dies of it."""
         if self._halted:
             return
+        if stream.quiet:
+            stream.land_over(event_queue.now(self.env))
         costs = self.costs
         self._request(stream, seq, arrival, costs.drain(chain[0]) if len(chain) == 1 else costs.chain(chain), chain)
 
@@ -185,9 +198,10 @@ class Dma:
         elif plain:
             inflight.mapping = mapping
         else:
-            array, base = mapping.array, mapping.address
-            inflight.places = [(array, descriptor[0] - base) for descriptor in descriptors]
-        if not plain:
+            inflight.places = places_in(mapping, descriptors)
+        if self.inject and self.inject.get((stream.worker, inflight.seq)) == "dma_error":
+            inflight.places, inflight.fault = [], DeviceFault("dma_error", descriptors[0].address)
+        if self.moves and not plain:
             self._prepare(inflight)
 
     def _look_up_again(self, inflight: InFlightTransfer) -> None:
@@ -220,19 +234,16 @@ class Dma:
             inflight.fault = DeviceFault(fault.code, fault.address)
 
     def _prepare(self, inflight: InFlightTransfer) -> None:
-        """What is special about a transfer: an injected fault, or data that moves in several steps."""
-        stream = inflight.stream
-        if self.inject and self.inject.get((stream.worker, inflight.seq)) == "dma_error":
-            inflight.places, inflight.fault = [], DeviceFault("dma_error", inflight.descriptors[0].address)
-        if self.moves:
-            move_ticks = FIXED.get(self._policy) or early(self.seed, stream.worker, inflight.seq)
-            places, scratch = inflight.places, stream.wait_state.scratch
-            partial = inflight.cost.partial[: len(places)]
-            inflight.movement = movement = Movement(
-                stream.kind, inflight.descriptors, places, scratch, self._granule, partial, move_ticks
-            )
-            if move_ticks is not AT_COMPLETION:
-                _depart(movement, inflight.arrival)
+        """The data of a transfer moves in several steps."""
+        stream, places, partial = inflight.stream, inflight.places, inflight.cost.partial
+        move_ticks = self._move_ticks or early(self.seed, stream.worker, inflight.seq)
+        if len(places) < len(partial):
+            partial = partial[: len(places)]
+        inflight.movement = movement = Movement(
+            stream.kind, inflight.descriptors, places, stream.wait_state.scratch, self._granule, partial, move_ticks
+        )
+        if move_ticks is not AT_COMPLETION:
+            _depart(movement, inflight.arrival)
 
     def _stalls(self, inflight: InFlightTransfer) -> None:
         self.on_strike("stall", inflight.stream.worker, inflight.seq)
@@ -242,43 +253,46 @@ class Dma:
         movement = inflight.movement
         assert movement is not None
         if movement.move_ticks is not None:
-            return self._next_segment(inflight, movement, inflight.start, event_queue.now(self.env))
+            return self._next_segment(inflight, movement, inflight.start)
         sample_at, deliver_at = between(self.seed, inflight)
         event_queue.post(self.env, sample_at, event_queue.EFFECT, Alarm((lambda _: self._move(movement.sample),)))
         event_queue.post(self.env, deliver_at, event_queue.EFFECT, Alarm((lambda _: self._move(movement.deliver),)))
-        return min(sample_at, self._next_segment(inflight, movement, inflight.start, event_queue.now(self.env)))
+        return min(sample_at, self._next_segment(inflight, movement, inflight.start))
 
     def _move(self, step: Callable[[int], None]) -> None:
         if not self._halted:
             step(event_queue.now(self.env))
 
-    def _next_segment(self, inflight: InFlightTransfer, movement: Movement, start: int, now: int) -> int:
+    def _next_segment(self, inflight: InFlightTransfer, movement: Movement, start: int) -> int:
         """Go to the start of the first segment from here on that has partial granules, or to completion.
 
         Returns the tick of the event that it posts.
         """
-        segments, partial = inflight.cost.segments, movement.partial
-        while movement.segment < len(partial) and not partial[movement.segment]:
-            start += segments[movement.segment].data_ticks
-            movement.segment += 1
-        if movement.segment == len(partial):
-            start, inflight.callbacks = inflight.done, self._on_done
-        elif start == now:
-            return self._start_segment(inflight, movement, now)
+        partial, segment = movement.partial, movement.segment
+        while segment < len(partial) and not partial[segment]:
+            start += inflight.cost.segments[segment].data_ticks
+            segment, movement.has_full = segment + 1, True
+        movement.segment = segment
+        if segment == len(partial):
+            start, inflight.callbacks, stream = inflight.done, self._on_done, inflight.stream
+            if self._quiet and not movement.has_full and inflight.fault is None and inflight.seq not in stream.awaited:
+                stream.land_quietly(inflight)
+                return FOREVER
+        elif start == event_queue.now(self.env):
+            return self._segment_starts(inflight)
         else:
             inflight.callbacks = self._on_segment_start
         event_queue.post(self.env, start, event_queue.EFFECT, inflight)
         return start
 
-    def _segment_starts(self, inflight: InFlightTransfer) -> None:
+    def _segment_starts(self, inflight: InFlightTransfer) -> int:
+        """Read the partial granules of a segment; returns the tick at which it ends."""
         movement = inflight.movement
-        if movement is not None and not self._halted:
-            self._start_segment(inflight, movement, event_queue.now(self.env))
-
-    def _start_segment(self, inflight: InFlightTransfer, movement: Movement, now: int) -> int:
+        if movement is None or self._halted:
+            return FOREVER
         movement.read_background()
         inflight.callbacks = self._on_segment_end
-        end = now + inflight.cost.segments[movement.segment].data_ticks
+        end = event_queue.now(self.env) + inflight.cost.segments[movement.segment].data_ticks
         event_queue.post(self.env, end, event_queue.EFFECT, inflight)
         return end
 
@@ -290,7 +304,7 @@ class Dma:
         if wait_state.packing:
             wait_state.pack_before(now)
         movement.write_partial()
-        self._next_segment(inflight, movement, now, now)
+        self._next_segment(inflight, movement, now)
 
     def _complete(self, inflight: InFlightTransfer) -> None:
         if self._halted:

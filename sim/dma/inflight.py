@@ -76,8 +76,8 @@ class InFlightTransfer:
         return []
 
     def in_flight(self, now: int) -> int:
-        """One transfer."""
-        return 1
+        """One transfer, unless it has ended quietly."""
+        return 0 if self.over_by(now) else 1
 
     def waiting(self) -> list["InFlightTransfer"]:
         """Itself; see `ReadBatch`."""

@@ -1,9 +1,13 @@
 """A transfer stream: one worker's transfers of one direction: their queue, and the statistics of those completed.
 
 Times are summed in batches, and so is what the transfer costs count, once for all transfers of one transfer cost.
+
+A drain whose bytes have all moved before its C, and for which nobody waits, ends *quietly*: nothing happens at C, so
+nothing is in SimPy's queue for it. It is over when its C has passed (`over_by`), and is accounted for when the stream
+is next looked at. Should its worker come to wait for it, it gets its event, in the place that was reserved for it.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from operator import mul
 from typing import Any
@@ -14,6 +18,7 @@ from simpy import Environment
 from tessbed.sim.dma.channel_pool import Pool
 from tessbed.sim.dma.wait_state import WaitState
 from tessbed.sim.errors import HazardError
+from tessbed.sim.events import event_queue
 from tessbed.sim.stats import WORD, Digest, Traffic
 from tessbed.sim.transfer.cost import TransferCost
 
@@ -34,7 +39,8 @@ class TransferStream:
     """`latency` is from data end to done, the same for all. `moves` is False where ticks are counted and no byte moves.
 
     `zero` is the tick of the launch; the sums are of absolute ticks. `halted` stops every further effect for good.
-    `unfinished` and `awaited` are the wait state's own, which never takes others: each transfer looks at them.
+    `unfinished` and `awaited` are the wait state's own, which never takes others: each transfer looks at them. `quiet`
+    has what ends without an event, by the sequence in the event queue that it would have.
     """
 
     env: Environment
@@ -53,6 +59,7 @@ class TransferStream:
     requests: int = attrs.field(default=0, init=False)
     landed: int = attrs.field(default=0, init=False)
     traffic: Traffic = attrs.field(factory=Traffic, init=False)
+    quiet: deque[tuple[int, Any]] = attrs.field(factory=deque, init=False)
     _sum_grant: int = attrs.field(default=0, init=False)
     _sum_done: int = attrs.field(default=0, init=False)
     _weighted_done: int = attrs.field(default=0, init=False)
@@ -65,16 +72,35 @@ class TransferStream:
 
     def land(self, inflight: Any) -> None:
         """A transfer is done."""
-        grant, done = inflight.grant, inflight.done
+        grant, done, single = inflight.grant, inflight.done, self._single
         if not inflight.arrival <= grant <= inflight.start < inflight.end <= done:
             raise HazardError(f"transfer {inflight.key}: an effect precedes its cause")
         del self.unfinished[inflight.seq]
-        self._single.append((inflight.number, grant, done, inflight.cost))
+        single.append((inflight.number, grant, done, inflight.cost))
         if inflight.fault is not None and self.moves:
             self.traffic.due_bytes -= inflight.withheld_bytes
-        if len(self._single) >= BATCH:
+        if len(single) >= BATCH:
             self.book()
         self.wait_state.landed(inflight)
+
+    def land_quietly(self, inflight: Any) -> None:
+        """All bytes of a drain have moved, and nobody waits for its end: it needs no event."""
+        self.quiet.append((event_queue.reserve_sequence(self.env), inflight))
+
+    def land_over(self, now: int) -> None:
+        """Land those that have ended quietly by `now`, as far as those before them have."""
+        quiet = self.quiet
+        while quiet and quiet[0][1].done <= now:
+            _, inflight = quiet.popleft()
+            self.traffic.moved_bytes += inflight.movement.moved_bytes
+            self.land(inflight)
+
+    def expect(self, awaited: Sequence[int]) -> None:
+        """The worker waits for these: none of them ends quietly."""
+        for entry in [entry for entry in self.quiet if entry[1].seq in awaited]:
+            self.quiet.remove(entry)
+            turn, inflight = entry
+            event_queue.post_reserved(self.env, inflight.done, turn, inflight)
 
     def land_group(self, group: Any) -> None:
         """A group is done as a whole."""
@@ -87,7 +113,9 @@ class TransferStream:
         self.wait_state.landed(group)
 
     def settle(self, now: int) -> None:
-        """The job ends at `now`: of a group that is still under way, account for the reads that are done."""
+        """The job ends at `now`: account for what is done, also of a group that is still under way."""
+        self.quiet = deque(sorted(self.quiet, key=lambda entry: entry[1].done))
+        self.land_over(now)
         for group in self.unfinished.values():
             if group.stream is self:
                 landed = group.landed(now)

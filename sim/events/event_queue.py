@@ -181,7 +181,9 @@ def wake(env: Environment, event: Any) -> None:
     """Call the callbacks of `event` in this tick, among those of workers; at once when that comes next anyway."""
     queue = env._queue
     if not queue or queue[0][0] > env._now or queue[0][1] > WORKER:
-        run_callbacks(event)
+        calls, event.callbacks = event.callbacks, None
+        for call in calls:
+            call(event)
     else:
         heappush(queue, (env._now, WORKER, next(env._eid), event))
 

@@ -1,6 +1,6 @@
 """A DMA descriptor: rows of bytes between memory and scratch, each field as narrow as the hardware's."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -25,8 +25,11 @@ class Descriptor(NamedTuple):
 _descriptor = partial(tuple.__new__, Descriptor)  # half the time of Descriptor(...), which is a function in Python
 
 
-def shifted(descriptors: Iterable[Descriptor], by: int) -> list[Descriptor]:
+def shifted(descriptors: Sequence[Descriptor], by: int) -> list[Descriptor]:
     """The same descriptors `by` bytes further on in memory."""
+    if len(descriptors) == 1:
+        ((address, scratch, rows, row_bytes, pitch, scratch_pitch),) = descriptors
+        return [_descriptor((address + by, scratch, rows, row_bytes, pitch, scratch_pitch))]
     return [
         _descriptor((address + by, scratch, rows, row_bytes, pitch, scratch_pitch))
         for address, scratch, rows, row_bytes, pitch, scratch_pitch in descriptors

@@ -61,6 +61,14 @@ def fit(mapping: Mapping, descriptors: Sequence[Descriptor], scratch_bytes: int,
     return mapping.writable or not write
 
 
+def places_in(mapping: Mapping, descriptors: Sequence[Descriptor]) -> list[Place]:
+    """The places of descriptors that all have theirs in that mapping."""
+    array, base = mapping.array, mapping.address
+    if len(descriptors) == 1:
+        return [(array, descriptors[0][0] - base)]
+    return [(array, descriptor[0] - base) for descriptor in descriptors]
+
+
 def connect(mapping: Mapping, descriptor: Descriptor, owner: ScratchOwner, write: bool) -> Copy:
     """The copy that a descriptor represents, which has its place in that mapping."""
     address, low, rows, row_bytes, pitch, scratch_pitch = descriptor
@@ -106,7 +114,8 @@ class Movement:
     """Bytes that move in more than one step. `move_ticks` are t1 and t2 where they are known before the grant.
 
     `samples` are the source bytes of each descriptor, rows one after the other, once taken. `segment` is the one
-    whose partial granules are under way, by `split`, with `background` read.
+    whose partial granules are under way, by `split`, with `background` read. `has_full` says whether a segment up to
+    it fills a granule whole, which is written when the bytes are delivered.
     """
 
     kind: str
@@ -120,9 +129,9 @@ class Movement:
     sampled_at: int = attrs.field(default=-1, init=False)
     delivered_at: int = attrs.field(default=-1, init=False)
     segment: int = attrs.field(default=0, init=False)
+    has_full: bool = attrs.field(default=False, init=False)
     split: RunSplit | GridSplit = attrs.field(init=False)
     background: Any = attrs.field(init=False)
-    _splits: dict[int, RunSplit | GridSplit] = attrs.field(factory=dict, init=False)
     moved_bytes: int = attrs.field(default=0, init=False)
 
     def sample(self, tick: int) -> None:
@@ -146,7 +155,8 @@ class Movement:
         """The segment's data starts: read its partial granules."""
         segment = self.segment
         storage, offset = self.places[segment]
-        self.split = split = self._split(segment)
+        self.split = split = self._split(segment, offset)
+        self.has_full = self.has_full or split.has_full
         self.background = split.read(storage, offset)
 
     def write_partial(self) -> None:
@@ -178,13 +188,10 @@ class Movement:
             return self.scratch[low : low + rows * row_bytes]
         return _rows(self.scratch, low, rows, row_bytes, scratch_pitch).reshape(-1)
 
-    def _split(self, index: int) -> RunSplit | GridSplit:
-        split = self._splits.get(index)
-        if split is None:
-            _, _, rows, row_bytes, pitch, _ = self.descriptors[index]
-            phase = self.places[index][1] % self.granule
-            split = self._splits[index] = split_rows(phase, rows, row_bytes, pitch, self.granule)
-        return split
+    def _split(self, index: int, offset: int) -> RunSplit | GridSplit:
+        """How a descriptor whose bytes are at `offset` covers granules."""
+        _, _, rows, row_bytes, pitch, _ = self.descriptors[index]
+        return split_rows(offset % self.granule, rows, row_bytes, pitch, self.granule)
 
     def _put(self, samples: list[np.ndarray]) -> None:
         for (d, (storage, offset)), sample in zip(self._moving(), samples, strict=True):
@@ -197,7 +204,7 @@ class Movement:
 
     def _publish(self) -> None:
         for index, (storage, offset) in enumerate(self.places):
-            split = self._split(index)
+            split = self._split(index, offset)
             if split.has_full:
                 self.moved_bytes += split.publish(storage, offset, self._payload(index))
 

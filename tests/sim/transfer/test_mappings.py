@@ -122,8 +122,13 @@ def outcome_at_landing(rig, wanted, what, where, monkeypatch):
         if (stream.worker, inflight.seq) == wanted:
             change(memory, what, where, spare)
 
+    def land_quietly(stream, inflight, land_quietly=TransferStream.land_quietly):
+        land_quietly(stream, inflight)
+        stream.expect([wanted[1]] if stream.worker == wanted[0] else [])
+
     with monkeypatch.context() as patch:
         patch.setattr(TransferStream, "land", land)
+        patch.setattr(TransferStream, "land_quietly", land_quietly)
         stats = attrs.asdict(rig.run())
     return stats, bytes(rig.data), [bytes(array) for array in spare]
 

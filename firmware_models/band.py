@@ -7,6 +7,7 @@ Source: Tess document, "Execution and ownership"; docs/simulation.md, "Rules".
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
+from itertools import count, islice
 from typing import Any, NamedTuple
 
 import attrs
@@ -142,11 +143,8 @@ class WorkItem(NamedTuple):
 
     def places(self) -> Iterator[tuple[int, int]]:
         """Input and output of each time."""
-        source, target = self.input, self.output
-        for _ in range(self.times):
-            yield source, target
-            source += self.input_step
-            target += self.output_step
+        sources, targets = count(self.input, self.input_step), count(self.output, self.output_step)
+        return islice(zip(sources, targets, strict=False), self.times)
 
 
 drain_footprint = partial(tuple.__new__, DrainFootprint)

@@ -26,14 +26,14 @@ class BandTemplate:
 
     def at(self, source: int, target: int) -> Band:
         """The same band of an equal work item whose input and output are at these addresses."""
-        band, by = self.band, target - self.output
+        band, reads_by, drains_by = self.band, source - self.input, target - self.output
         low, high, period, inner = band.footprint
         return Band(
-            shifted(band.reads, source - self.input),
+            shifted(band.reads, reads_by),
             band.steps,
             band.ticks,
-            shifted(band.chain, by),
-            drain_footprint((low + by, high + by, period, inner)),
+            shifted(band.chain, drains_by),
+            drain_footprint((low + drains_by, high + drains_by, period, inner)),
             band.oversized,
             band.counts,
         )
@@ -62,11 +62,13 @@ class BandTemplates:
         """The bands of a worker's work items, one after the other; the number of a band decides its slot."""
         first = 0
         for item in items:
-            kind = item.key
+            by_slot: dict[int, list[BandTemplate] | None] = {}
             for source, target in item.places():
-                key = (kind, first % slots)
-                templates = self._known.get(key)
-                for template in self.keep(key, item, first) if templates is None else templates:
+                slot = first % slots
+                templates = by_slot.get(slot)
+                if templates is None:
+                    templates = by_slot[slot] = self._known.get((item.key, slot))
+                for template in templates or self.keep((item.key, slot), item, first):
                     yield template.at(source, target)
                     first += 1
 
@@ -76,6 +78,7 @@ class BandTemplates:
         size = 0
         for band in item.make(item, first):
             size += len(band.reads) + len(band.chain)
+            band.counts = {name: number for name, number in band.counts.items() if number}
             template = BandTemplate(band, item.input, item.output)
             if size <= MOST_CACHED_DESCRIPTORS:
                 templates.append(template)

@@ -9,7 +9,7 @@ are made by the integer arithmetic of `binary32`. One vectorised step per lane, 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import mul
-from typing import Protocol
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -100,7 +100,7 @@ class VectorMove:
         targets = _views(scratch, self.shape, self.target, self.target_strides, self.target_lanes)
         convert = CONVERSIONS[self.conversion]
         if convert is _same:
-            return partial(_copy, tuple(zip(targets, sources, strict=True)))
+            return partial(_copy, tuple(map(_runs, targets, sources)))
         return partial(_convert, convert, targets, sources, dict(self.parameters))
 
 
@@ -192,9 +192,16 @@ def _views(scratch: np.ndarray, shape: Strides, first: int, strides: Strides, la
     return [np.ndarray(shape, np.uint8, scratch, first + lane, strides) for lane in lanes]
 
 
-def _copy(lanes: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
+def _runs(target: np.ndarray, source: np.ndarray) -> tuple[Any, Any]:
+    """The two as memoryviews, which copy short runs in half the time, where both are runs of bytes."""
+    if all(lane.ndim == 1 and lane.flags.c_contiguous for lane in (target, source)):
+        return target.data, source.data
+    return target, source
+
+
+def _copy(lanes: Sequence[tuple[Any, Any]]) -> None:
     for target, source in lanes:
-        target[...] = source
+        target[:] = source
 
 
 def _convert(

@@ -76,20 +76,21 @@ def in_order(bands: Iterable[P], spec: DeviceSpec) -> Iterator[tuple[P, bool]]:
 def run_bands(worker: "WorkerContext", bands: Iterable[Band]) -> "Steps":
     """The worker loop. A band's slot is its number modulo the slots."""
     spec, packers, counts = worker.spec, Packers(worker.scratch), worker.counts
+    most, slots = spec.dma.wait_group, spec.slots
     for number, (band, ordered) in enumerate(in_order(bands, spec)):
-        for group in wait_groups(band, spec):
-            yield from worker.gather(group, oversized=band.oversized)
+        reads, oversized = band.reads, band.oversized
+        for group in (reads,) if 0 < len(reads) <= most and not oversized else wait_groups(band, spec):
+            yield from worker.gather(group, oversized=oversized)
             counts["wait_groups"] += 1
         packer = packers.of(band.steps)
-        yield from worker.pack(number % spec.slots, band.ticks, packer, band.chain, ordered=ordered)
+        yield from worker.pack(number % slots, band.ticks, packer, band.chain, ordered=ordered)
         counts["bands"] += 1
         if ordered:
             counts["ordered_drains"] += 1
-        if band.oversized:
-            counts["oversized_pitch_reads"] += len(band.reads)
-        for name, number_of in band.counts.items():
-            if number_of:
-                counts[name] += number_of
+        if oversized:
+            counts["oversized_pitch_reads"] += len(reads)
+        for name in band.counts:
+            counts[name] += band.counts[name]
     yield from worker.wait_drains()
 
 

@@ -44,6 +44,7 @@ from tessbed.runtime.scheduling.watchdog import Watchdog
 from tessbed.sim.device.device import Device
 from tessbed.sim.errors import HangError
 from tessbed.sim.events import event_queue
+from tessbed.sim.events.collector_pace import rare_collections
 from tessbed.sim.events.wait_graph import diagnose
 from tessbed.sim.spec.device_spec import DeviceSpec
 
@@ -286,7 +287,8 @@ class Runtime:
         over: list[Job] = []
         self.own(job).on_over(over.append)
         try:
-            event_queue.run_until_any(self.env, over)
+            with rare_collections():
+                event_queue.run_until_any(self.env, over)
         except EmptySchedule:
             raise self._hang() from None
         return job.result()

@@ -87,9 +87,11 @@ class Race:
 
 def find_races(writes: Sequence[Write], granule: int, most: int) -> tuple[list[Race], int]:
     """The first `most` races among `writes`, lowest granule first, and how many pairs of writes race in all."""
-    if len(writes) < 2:
-        return [], 0
-    ranges = merged(granules_of(writes, granule))
+    return races_in(merged(granules_of(writes, granule)), writes, granule, most) if len(writes) > 1 else ([], 0)
+
+
+def races_in(ranges: Ranges, writes: Sequence[Write], granule: int, most: int) -> tuple[list[Race], int]:
+    """As `find_races`, where the ranges of granules of the writes are known, each write's joined."""
     stamps = tuple(np.array([getattr(w, name) for w in writes], np.int64) for name in ("core", "issued", "known"))
     pairs: dict[tuple[int, int], int] = {}
     for first, second, number in overlaps(ranges):

@@ -132,7 +132,10 @@ class Staging:
 
     def retire(self, seqs: Sequence[int]) -> None:
         """The worker has waited for these transfers, for a wait group as a whole."""
-        known, reads, drains = self.stamp(), self._reads, self._drains
+        reads, drains = self._reads, self._drains
+        if not (reads or drains or self._watched):
+            return
+        known = self.stamp()
         if self._watched:
             for seq in [seq for seq in self._watched if seq in seqs]:
                 self._watched.pop(seq).known = known
@@ -269,7 +272,7 @@ def _reach(chain: Sequence[Descriptor]) -> Span:
 def _meets(spans: Sequence[Span], other: Span) -> bool:
     """Whether one of the spans has a byte in common with another."""
     start, end = other
-    for low, high in spans:  # quicker than any(...), and asked for each band
+    for low, high in spans:  # noqa: SIM110 - any(...) takes twice as long, and it is asked for each band
         if low < end and start < high:
             return True
     return False

@@ -41,11 +41,13 @@ from tessbed.sim.checkers.granule_races import (
     granules_of,
     merged,
     overlaps,
+    races_in,
 )
 from tessbed.sim.transfer.descriptor import Descriptor
 
-FOLDED_AT_ONCE = 4096
-"""When so many drains have come since the last fold, there is another."""
+FOLDED_AT_ONCE = 1024
+"""When so many drains have come since the last fold, there is another: most are gone before Python's collector has
+looked at them twice."""
 
 HEAD, FIELDS = 6, len(Descriptor._fields)
 """Numbers that are packed of a drain, and of each of its descriptors."""
@@ -96,18 +98,15 @@ class WriteLog:
         """Pack what is known to be done, and search it for races, also with what is not."""
         known = [write for write in self._open if write.known < NEVER]
         if known:
-            self._suspect = self._suspect or find_races(self._open, self.granule, 1)[1] > 0
+            self._open.sort(key=lambda write: write.known == NEVER)  # stable; those that are known come first
+            ranges = merged(granules_of(self._open, self.granule))
+            self._suspect = self._suspect or races_in(ranges, self._open, self.granule, 1)[1] > 0
             self._packed.append(packed(known))
-            for core, ranges in self._by_core(known).items():
-                _add_ranges(self._unions.setdefault(core, []), ranges)
-            self._open = [write for write in self._open if write.known == NEVER]
+            of_known = ranges.owner < len(known)
+            for core, union in _by_core(Ranges(*(column[of_known] for column in ranges)), known).items():
+                _add_ranges(self._unions.setdefault(core, []), union)
+            self._open = self._open[len(known) :]
         self._fold_at = len(self._open) + FOLDED_AT_ONCE
-
-    def _by_core(self, writes: Sequence[Write]) -> dict[int, Ranges]:
-        low, high, owner = granules_of(writes, self.granule)
-        cores = np.array([write.core for write in writes], np.int64)[owner]
-        of_core = {core: np.flatnonzero(cores == core) for core in np.unique(cores).tolist()}
-        return {core: _union([Ranges(low[own], high[own], owner[own])]) for core, own in of_core.items()}
 
     def _all_ranges(self) -> list[Ranges]:
         parts = [ranges for union in self._unions.values() for ranges in union]
@@ -115,13 +114,21 @@ class WriteLog:
 
     def _apart(self) -> bool:
         """Whether no granule belongs to two cores."""
-        open_parts = self._by_core(self._open) if self._open else {}
+        open_parts = _by_core(granules_of(self._open, self.granule), self._open) if self._open else {}
         parts = []
         for core in {**self._unions, **open_parts}:
             added = [open_parts[core]] if core in open_parts else []
             low, high, _ = _union([*self._unions.get(core, ()), *added])
             parts.append(Ranges(low, high, np.full_like(low, core)))
         return not any(True for _ in overlaps(_concatenated(parts)))
+
+
+def _by_core(ranges: Ranges, writes: Sequence[Write]) -> dict[int, Ranges]:
+    """The granules of the writes as a union for each core."""
+    low, high, owner = ranges
+    cores = np.array([write.core for write in writes], np.int64)[owner]
+    of_core = {core: np.flatnonzero(cores == core) for core in np.unique(cores).tolist()}
+    return {core: _union([Ranges(low[own], high[own], owner[own])]) for core, own in of_core.items()}
 
 
 def packed(writes: Sequence[Write]) -> bytes:

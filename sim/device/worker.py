@@ -61,9 +61,11 @@ class WorkerContext:
     _tracer: Tracer | None = attrs.field(init=False)
     _env: Environment = attrs.field(init=False)
     _issue_ticks: int = attrs.field(init=False)
+    _wait_group: int = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._env, self._issue_ticks = self.wait_state.env, self.spec.dma.issue_ticks
+        self._env, dma = self.wait_state.env, self.spec.dma
+        self._issue_ticks, self._wait_group = dma.issue_ticks, dma.wait_group
         self._reads, self._writes = (
             self._dma.stream(self.wait_state, "read"),
             self._dma.stream(self.wait_state, "write"),
@@ -109,11 +111,12 @@ class WorkerContext:
 
         `oversized` says that the group is rows of a pitch that no field holds.
         """
-        self._check_group(descriptors, oversized)
-        wait_state = self.wait_state
+        number, wait_state = len(descriptors), self.wait_state
+        if oversized or not 1 <= number <= self._wait_group:
+            self._check_group(descriptors, oversized)
         wakeup = wait_state.wakeup
         self._group, wakeup.callbacks = descriptors, []
-        ticks = self._issue_ticks * len(descriptors)
+        ticks = self._issue_ticks * number
         if self._dma.ahead or not ticks:
             self._request_group_at(self._advance("issue", ticks))
         else:
@@ -270,9 +273,9 @@ class WorkerContext:
             raise HazardError(f"worker {self.worker}: slot {slot}, wanted 0 to {self.spec.slots - 1}")
 
     def _check_group(self, descriptors: Sequence[Descriptor], oversized: bool) -> None:
-        limit = self.spec.dma.wait_group
-        if not 1 <= len(descriptors) <= limit:
-            raise HazardError(f"worker {self.worker}: a wait group of {len(descriptors)}, wanted 1 to {limit}")
+        if not 1 <= len(descriptors) <= self._wait_group:
+            got, wanted = len(descriptors), f"wanted 1 to {self._wait_group}"
+            raise HazardError(f"worker {self.worker}: a wait group of {got}, {wanted}")
         if self.staging and oversized:
             self.staging.check_oversized(len(descriptors))
 
@@ -293,7 +296,13 @@ class WorkerContext:
         yield from self.drain(slot, descriptors)
 
     def _pack_after(
-        self, waits: Waits, slot: int, ticks: int, action: Callable[[], None], chain: Sequence[Descriptor], ordered: bool
+        self,
+        waits: Waits,
+        slot: int,
+        ticks: int,
+        action: Callable[[], None],
+        chain: Sequence[Descriptor],
+        ordered: bool,
     ) -> Steps:
         yield from waits
         yield from self._pack_ahead(slot, ticks, action, chain, ordered)
@@ -380,13 +389,14 @@ class WorkerContext:
                 self._tracer.waited(self.worker, reason, what, since, now)
 
     def _wait_for(self, reason: str, seqs: Sequence[int]) -> Waits:
-        unfinished, tick = self.wait_state.unfinished, self._tick()
-        awaited = []
+        unfinished, now, tick, awaited = self.wait_state.unfinished, event_queue.now(self._env), self._ahead_to, []
+        if tick < now:
+            tick = now
         for seq in seqs:
             inflight = unfinished.get(seq)
             if inflight is not None and not inflight.over_by(tick):
                 awaited.append(seq)
-        if awaited or (tick > event_queue.now(self._env) and self._may_meet_a_fault()):
+        if awaited or (tick > now and self._may_meet_a_fault()):
             return self._wait(reason, awaited, seqs)
         self._learn(seqs)
         return ()

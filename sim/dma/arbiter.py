@@ -40,9 +40,9 @@ before its arrival: the engine looks it up again then, and its ticks stay.
 | due: an alarm is in the queue | ticks, the nearest last | `_tick_ends` at that tick, or `look_ahead` before |
 | halted | anything | never: a reset has stopped all grants |
 
-Where a nearer tick comes up, another alarm is posted; the farther one still rings, finds nothing or something, and does
-no harm. `look_ahead` goes on from the tick before now: requests of this tick may still come, so of this tick it grants
-only what the horizon allows.
+Where a nearer tick comes up, the alarm is posted again; the farther one still rings, finds nothing or something, and
+does no harm. `look_ahead` goes on from the tick before now: requests of this tick may still come, so of this tick it
+grants only what the horizon allows.
 """
 
 from collections.abc import Callable, Mapping
@@ -85,18 +85,20 @@ class Arbiter:
     _taking_turns: list[Pool] = attrs.field(init=False)
     _due: list[int] = attrs.field(factory=list, init=False)
     _on_arbitration: Calls = attrs.field(init=False)
+    _alarm: Alarm = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._leading = self.pools[0].leading
         self._taking_turns = [pool for pool in self.pools if pool.arbitration != "fifo"]
         self._on_arbitration = (self._tick_ends,)
+        self._alarm = Alarm(self._on_arbitration)
 
     def at_end_of(self, tick: int) -> None:
         """Arbitrate at the end of `tick`, or before."""
         due = self._due
         if not due or tick < due[-1]:
             due.append(tick)
-            event_queue.post(self.env, tick, event_queue.ARBITRATION, Alarm(self._on_arbitration))
+            event_queue.post(self.env, tick, event_queue.ARBITRATION, self._alarm)
 
     def look_ahead(self) -> None:
         """Requests have come and more may come in this tick, though not of the caller: grant what is certain.
@@ -109,7 +111,8 @@ class Arbiter:
                 self._go_on(event_queue.now(self.env) - 1)
                 return
 
-    def _tick_ends(self, _: Any) -> None:
+    def _tick_ends(self, alarm: Alarm) -> None:
+        alarm.callbacks = self._on_arbitration  # it may be in the queue again
         self._due.pop()
         for pool in self._taking_turns:
             if pool.arrivals:
@@ -124,7 +127,7 @@ class Arbiter:
             ready_at, head = best.ready_at, best.head
             single = type(head) is not ReadBatch
             if horizon == UNKNOWN and (ready_at > tick or not single):
-                horizon = self._horizon()
+                horizon = event_queue.earliest_cause(self.env, self._causes_at, FOREVER)
             if ready_at > tick:
                 if ready_at >= horizon:
                     if ready_at < FOREVER:
@@ -140,10 +143,9 @@ class Arbiter:
 
     def _best(self, tick: int) -> tuple[Pool, int]:
         """The pool that is served next, and when the next of the others can be."""
-        leading, others_at = self._leading, FOREVER
-        best = leading[0]
-        best_at = best.ready_at
-        for pool in leading[1:]:
+        best, *others = self._leading
+        best_at, others_at = best.ready_at, FOREVER
+        for pool in others:
             ready_at = pool.ready_at
             if ready_at <= tick:
                 better = best_at > tick or pool.head.key < best.head.key
@@ -154,10 +156,6 @@ class Arbiter:
             if ready_at < others_at:
                 others_at = ready_at
         return best, others_at
-
-    def _horizon(self) -> int:
-        """The first tick at which something in the queue can cause a request, or decide an order of effects."""
-        return event_queue.earliest_cause(self.env, self._causes_at, FOREVER)
 
     def _causes_at(self, tick: int, event: Any) -> int:
         """When what is in the queue at `tick` can cause a request, or decide an order of effects."""

@@ -240,7 +240,7 @@ class Dma:
         if len(places) < len(partial):
             partial = partial[: len(places)]
         inflight.movement = movement = Movement(
-            stream.kind, inflight.descriptors, places, stream.wait_state.scratch, self._granule, partial, move_ticks
+            stream.kind, inflight.descriptors, places, stream.wait_state.view, self._granule, partial, move_ticks
         )
         if move_ticks is not AT_COMPLETION:
             _depart(movement, inflight.arrival)

@@ -23,6 +23,8 @@ from tessbed.sim.stats import WORD, Digest, Traffic
 from tessbed.sim.transfer.cost import TransferCost
 
 BATCH = 1024
+FIELDS = 4
+"""What is kept of each transfer until it is accounted for: number, G, C, cost."""
 
 
 @attrs.define(eq=False)
@@ -63,7 +65,7 @@ class TransferStream:
     _sum_grant: int = attrs.field(default=0, init=False)
     _sum_done: int = attrs.field(default=0, init=False)
     _weighted_done: int = attrs.field(default=0, init=False)
-    _single: list[tuple[int, int, int, TransferCost]] = attrs.field(factory=list, init=False)
+    _single: list[Any] = attrs.field(factory=list, init=False)
     _transfer_costs: list[TransferCost] = attrs.field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -72,16 +74,17 @@ class TransferStream:
 
     def land(self, inflight: Any) -> None:
         """A transfer is done."""
-        grant, done, single = inflight.grant, inflight.done, self._single
+        seq, grant, done, fault = inflight.seq, inflight.grant, inflight.done, inflight.fault
         if not inflight.arrival <= grant <= inflight.start < inflight.end <= done:
             raise HazardError(f"transfer {inflight.key}: an effect precedes its cause")
-        del self.unfinished[inflight.seq]
-        single.append((inflight.number, grant, done, inflight.cost))
-        if inflight.fault is not None and self.moves:
+        del self.unfinished[seq]
+        self._single += inflight.number, grant, done, inflight.cost
+        if fault is not None and self.moves:
             self.traffic.due_bytes -= inflight.withheld_bytes
-        if len(single) >= BATCH:
+        if len(self._single) >= FIELDS * BATCH:
             self.book()
-        self.wait_state.landed(inflight)
+        if fault is not None or seq in self.awaited:
+            self.wait_state.landed(inflight)
 
     def land_quietly(self, inflight: Any) -> None:
         """All bytes of a drain have moved, and nobody waits for its end: it needs no event."""
@@ -129,7 +132,7 @@ class TransferStream:
     def book(self) -> None:
         """Bring the sums, `traffic` and the port up to date."""
         if self._single:
-            numbers, grants, dones, transfer_costs = zip(*self._single, strict=True)
+            numbers, grants, dones, transfer_costs = (self._single[field::FIELDS] for field in range(FIELDS))
             self._single.clear()
             self._add(numbers, grants, dones, transfer_costs)
         traffic, transfer_costs = self.traffic, {id(cost): cost for cost in self._transfer_costs}

@@ -144,7 +144,7 @@ class UntimedEngine:
         cost = costs.chain(chain) if kind == "write" else costs.read(chain[0])
         partial = [segment.partial_granules > 0 for segment in cost.segments]
         places = self._places(worker.scratch, kind, chain)
-        movement = Movement(kind, chain, places, worker.scratch, self.spec.write_granule_bytes, partial, None)
+        movement = Movement(kind, chain, places, worker.scratch.data, self.spec.write_granule_bytes, partial, None)
         halves, transfer = Halves(movement, worker.core, self.spec, self.recording), Transfer(seq)
         for half in (halves.data(lambda: self.actions), halves.partials())[: 1 + any(partial)]:
             name = (worker.worker, seq + 1, transfer.halves)

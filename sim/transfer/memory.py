@@ -77,19 +77,24 @@ class DeviceMemory:
 
     def view(self, address: int, nbytes: int, *, write: bool) -> np.ndarray:
         """The bytes [address, address + nbytes) in place, read-only unless `write`; raises MemoryFault."""
-        array, offset = self.locate(address, nbytes, write)
-        view = array[offset : offset + nbytes]
+        mapping = self._admitted(address, nbytes, write)
+        offset = address - mapping.address
+        view = mapping.array[offset : offset + nbytes]
         view.flags.writeable = write
         return view
 
-    def locate(self, address: int, nbytes: int, write: bool) -> tuple[np.ndarray, int]:
-        """The array that holds [address, address + nbytes) and where in it; raises MemoryFault."""
+    def locate(self, address: int, nbytes: int, write: bool) -> tuple[memoryview, int]:
+        """What holds [address, address + nbytes) and where in it; raises MemoryFault."""
+        mapping = self._admitted(address, nbytes, write)
+        return mapping.view, address - mapping.address
+
+    def _admitted(self, address: int, nbytes: int, write: bool) -> Mapping:
         mapping = self._latest.get(write)
         if mapping is None or address < mapping.address or address + nbytes > mapping.end:
             mapping = self._latest[write] = self._find(address, nbytes)
         if write and not mapping.writable:
             raise MemoryFault("read_only", address, nbytes)
-        return mapping.array, address - mapping.address
+        return mapping
 
     def _changed(self) -> None:
         if self.on_change is not None:

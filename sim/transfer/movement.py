@@ -17,8 +17,8 @@ from tessbed.sim.transfer.descriptor import Descriptor
 from tessbed.sim.transfer.memory import DeviceMemory, Mapping
 from tessbed.sim.transfer.write_granule import GridSplit, RunSplit, split_rows
 
-Place = tuple[np.ndarray, int]
-"""The storage that holds a descriptor's first byte, and where in it."""
+Place = tuple[memoryview, int]
+"""The storage (whole granules, uint8) that holds a descriptor's first byte, and where in it."""
 Copy = tuple[Any, Any]
 """Views of the bytes that one descriptor moves, where they go to and where they come from."""
 
@@ -51,22 +51,23 @@ def fit(mapping: Mapping, descriptors: Sequence[Descriptor], scratch_bytes: int,
     """Whether all descriptors have their place in that mapping and misuse no scratch."""
     base, end = mapping.address, mapping.end
     for address, low, rows, row_bytes, pitch, scratch_pitch in descriptors:
-        steps = rows - 1
-        if address < base or address + steps * pitch + row_bytes > end:
-            return False
-        if low < 0 or low + steps * scratch_pitch + row_bytes > scratch_bytes:
-            return False
-        if steps and scratch_pitch < row_bytes and not write:
+        behind, behind_scratch = address + row_bytes, low + row_bytes
+        if rows > 1:
+            if scratch_pitch < row_bytes and not write:
+                return False
+            behind += (rows - 1) * pitch
+            behind_scratch += (rows - 1) * scratch_pitch
+        if address < base or behind > end or low < 0 or behind_scratch > scratch_bytes:
             return False
     return mapping.writable or not write
 
 
 def places_in(mapping: Mapping, descriptors: Sequence[Descriptor]) -> list[Place]:
     """The places of descriptors that all have theirs in that mapping."""
-    array, base = mapping.array, mapping.address
+    view, base = mapping.view, mapping.address
     if len(descriptors) == 1:
-        return [(array, descriptors[0][0] - base)]
-    return [(array, descriptor[0] - base) for descriptor in descriptors]
+        return [(view, descriptors[0][0] - base)]
+    return [(view, descriptor[0] - base) for descriptor in descriptors]
 
 
 def connect(mapping: Mapping, descriptor: Descriptor, owner: ScratchOwner, write: bool) -> Copy:
@@ -121,7 +122,7 @@ class Movement:
     kind: str
     descriptors: Sequence[Descriptor]
     places: Sequence[Place]
-    scratch: np.ndarray
+    scratch: memoryview
     granule: int
     partial: Sequence[bool]
     move_ticks: tuple[int, int] | None
@@ -175,18 +176,16 @@ class Movement:
 
     def _slot(self, d: Descriptor) -> np.ndarray:
         """A copy of the descriptor's payload, its rows one after the other."""
-        if d.rows == 1:
-            return self.scratch[d.scratch : d.scratch + d.row_bytes].copy()
         return _rows(self.scratch, d.scratch, d.rows, d.row_bytes, d.scratch_pitch).copy().reshape(-1)
 
-    def _payload(self, index: int) -> np.ndarray:
+    def _payload(self, index: int) -> memoryview:
         """The payload of a descriptor as it is now, its rows one after the other; not to be kept."""
         if self.samples is not None:
-            return self.samples[index]
+            return self.samples[index].data
         _, low, rows, row_bytes, _, scratch_pitch = self.descriptors[index]
         if rows == 1 or scratch_pitch == row_bytes:
             return self.scratch[low : low + rows * row_bytes]
-        return _rows(self.scratch, low, rows, row_bytes, scratch_pitch).reshape(-1)
+        return _rows(self.scratch, low, rows, row_bytes, scratch_pitch).flatten().data
 
     def _split(self, index: int, offset: int) -> RunSplit | GridSplit:
         """How a descriptor whose bytes are at `offset` covers granules."""
@@ -209,6 +208,6 @@ class Movement:
                 self.moved_bytes += split.publish(storage, offset, self._payload(index))
 
 
-def _rows(array: np.ndarray, offset: int, rows: int, row_bytes: int, pitch: int) -> np.ndarray:
-    """Rows of `array` in place, shape (rows, row_bytes)."""
-    return np.ndarray((rows, row_bytes), np.uint8, array, offset, (pitch, 1))
+def _rows(storage: Any, offset: int, rows: int, row_bytes: int, pitch: int) -> np.ndarray:
+    """Rows of some storage in place, shape (rows, row_bytes)."""
+    return np.ndarray((rows, row_bytes), np.uint8, storage, offset, (pitch, 1))

@@ -7,7 +7,7 @@ granule, and is kept. Payload means the rows one after the other: `rows * row_by
 
 Both kinds of split have the same functions: `read` copies the partial granules, `merge` writes them whole
 with the payload laid over that background, `publish` writes the full granules. The latter two return the number
-of payload bytes that they wrote. `offset` is where in `storage` (whole granules, 1-D uint8) the payload starts.
+of payload bytes that they wrote. `offset` is where in `storage` (whole granules of bytes) the payload starts.
 """
 
 from functools import lru_cache
@@ -38,24 +38,24 @@ class RunSplit:
     full: slice
     has_full: bool
 
-    def read(self, storage: np.ndarray, offset: int) -> list[bytes]:
+    def read(self, storage: memoryview, offset: int) -> list[bytes]:
         """The partial granules of each block."""
-        base, view, blocks = offset - self.phase, storage.data, self.blocks
+        base, blocks = offset - self.phase, self.blocks
         if len(blocks) == 1:
             _, _, first, end = blocks[0]
-            return [bytes(view[base + first : base + end])]
-        return [bytes(view[base + first : base + end]) for _, _, first, end in blocks]
+            return [bytes(storage[base + first : base + end])]
+        return [bytes(storage[base + first : base + end]) for _, _, first, end in blocks]
 
-    def merge(self, storage: np.ndarray, offset: int, blocks: list[bytes], payload: np.ndarray) -> int:
+    def merge(self, storage: memoryview, offset: int, blocks: list[bytes], payload: memoryview) -> int:
         """Write the partial granules."""
-        base, view, source, moved = offset - self.phase, storage.data, payload.data, 0
+        base, moved = offset - self.phase, 0
         for block, (low, high, first, end) in zip(blocks, self.blocks, strict=True):
-            view[base + first : base + end] = block
-            view[offset + low : offset + high] = source[low:high]
+            storage[base + first : base + end] = block
+            storage[offset + low : offset + high] = payload[low:high]
             moved += high - low
         return moved
 
-    def publish(self, storage: np.ndarray, offset: int, payload: np.ndarray) -> int:
+    def publish(self, storage: memoryview, offset: int, payload: memoryview) -> int:
         """Write the full granules."""
         low, high = self.full.start, self.full.stop
         storage[offset + low : offset + high] = payload[low:high]
@@ -78,23 +78,25 @@ class GridSplit:
     full_source: np.ndarray
     has_full: bool
 
-    def read(self, storage: np.ndarray, offset: int) -> np.ndarray:
+    def read(self, storage: memoryview, offset: int) -> np.ndarray:
         """The partial granules, shape (partial, granule)."""
-        return storage.reshape(-1, self.granule)[self.partial + offset // self.granule]
+        return self._granules(storage)[self.partial + offset // self.granule]
 
-    def merge(self, storage: np.ndarray, offset: int, blocks: np.ndarray, payload: np.ndarray) -> int:
+    def merge(self, storage: memoryview, offset: int, blocks: np.ndarray, payload: memoryview) -> int:
         """Write the partial granules."""
-        blocks.reshape(-1)[self.into] = payload[self.source]
-        storage.reshape(-1, self.granule)[self.partial + offset // self.granule] = blocks
+        blocks.reshape(-1)[self.into] = np.frombuffer(payload, np.uint8)[self.source]
+        self._granules(storage)[self.partial + offset // self.granule] = blocks
         return self.into.size
 
-    def publish(self, storage: np.ndarray, offset: int, payload: np.ndarray) -> int:
+    def publish(self, storage: memoryview, offset: int, payload: memoryview) -> int:
         """Write the full granules."""
         if self.full.size:
-            windows = np.ndarray((payload.size - self.granule + 1, self.granule), np.uint8, payload, 0, (1, 1))
-            target = storage.reshape(-1, self.granule)
-            target[self.full + offset // self.granule] = windows[self.full_source]
+            windows = np.ndarray((payload.nbytes - self.granule + 1, self.granule), np.uint8, payload, 0, (1, 1))
+            self._granules(storage)[self.full + offset // self.granule] = windows[self.full_source]
         return self.full.size * self.granule
+
+    def _granules(self, storage: memoryview) -> np.ndarray:
+        return np.frombuffer(storage, np.uint8).reshape(-1, self.granule)
 
 
 @lru_cache(maxsize=512)

@@ -15,14 +15,14 @@ GRANULES = st.sampled_from([16, 32, 64, 128])
 
 def granules_read(split, storage, offset, granule):
     """What the split reads first, a granule a row."""
-    blocks = [np.frombuffer(bytes(block), np.uint8) for block in split.read(storage, offset)]
+    blocks = [np.frombuffer(bytes(block), np.uint8) for block in split.read(storage.data, offset)]
     return np.concatenate([np.empty(0, np.uint8), *blocks]).reshape(-1, granule)
 
 
 def write_split(split, storage, offset, payload):
     """Read, merge and publish at once; returns the payload bytes that each wrote."""
-    blocks = split.read(storage, offset)
-    return split.merge(storage, offset, blocks, payload), split.publish(storage, offset, payload)
+    blocks = split.read(storage.data, offset)
+    return split.merge(storage.data, offset, blocks, payload.data), split.publish(storage.data, offset, payload.data)
 
 
 @given(st.integers(0, 500), st.integers(1, 20), st.integers(1, 300), st.integers(0, 200), GRANULES)
@@ -50,7 +50,7 @@ def test_whole_granules_are_the_covered_ones(offset, rows, row_bytes, gap, granu
     sums = marks.reshape(-1, granule).sum(axis=1)
     storage = np.zeros(16384, np.uint8)
     split = split_rows(offset % granule, rows, row_bytes, pitch, granule)
-    split.publish(storage, offset, np.ones(rows * row_bytes, np.uint8))
+    split.publish(storage.data, offset, np.ones(rows * row_bytes, np.uint8).data)
     assert np.array_equal(storage.reshape(-1, granule).sum(axis=1), np.where(sums == granule, granule, 0))
     spec = override(DeviceSpec(), {"write_granule_bytes": granule})
     cost = chain_cost(spec, [Descriptor(offset, 0, rows, row_bytes, pitch, row_bytes)])
@@ -76,4 +76,4 @@ def test_splits_by_hand(phase, rows, row_bytes, pitch, partial, whole) -> None:
     storage = np.repeat(np.arange(8, dtype=np.uint8), 16)
     split = split_rows(phase, rows, row_bytes, pitch, 16)
     assert granules_read(split, storage, phase, 16)[:, 0].tolist() == partial
-    assert split.publish(storage.copy(), phase, np.zeros(rows * row_bytes, np.uint8)) == whole
+    assert split.publish(storage.copy().data, phase, np.zeros(rows * row_bytes, np.uint8).data) == whole

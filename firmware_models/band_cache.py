@@ -6,14 +6,16 @@ grow with a tensor. The summary of a launch asks it for the templates themselves
 item's own key is enough, and all are kept, since kinds of tiles and cuts are few.
 """
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Generator, Hashable, Iterable, Iterator
+from itertools import chain, count, islice, repeat
 
 import attrs
 
 from tessbed.firmware_models.band import BANDS, Band, DrainFootprint, WorkItem, drain_footprint
-from tessbed.sim.transfer.descriptor import shifted
+from tessbed.sim.transfer.descriptor import shifted, shifted_again
 
 MOST_CACHED_DESCRIPTORS = 4096
+flatten = chain.from_iterable
 
 
 @attrs.frozen(eq=False)
@@ -26,16 +28,30 @@ class BandTemplate:
 
     def at(self, source: int, target: int) -> Band:
         """The same band of an equal work item whose input and output are at these addresses."""
-        band, reads_by, drains_by = self.band, source - self.input, target - self.output
-        low, high, period, inner = band.footprint
+        band = self.band
         return Band(
-            shifted(band.reads, reads_by),
+            shifted(band.reads, source - self.input),
             band.steps,
             band.ticks,
-            shifted(band.chain, drains_by),
-            drain_footprint((low + drains_by, high + drains_by, period, inner)),
+            shifted(band.chain, target - self.output),
+            self.footprint(target),
             band.oversized,
             band.counts,
+        )
+
+    def run(self, source: int, target: int, source_step: int, target_step: int) -> Iterator[Band]:
+        """The bands from these addresses on, each time so many bytes further, without an end: `at`, a run at a time."""
+        band, by, drained = self.band, source - self.input, self.footprint(target)
+        moved = count(drained.low, target_step), count(drained.high, target_step), repeat(drained.period)
+        return map(
+            Band,
+            shifted_again(band.reads, by, source_step),
+            repeat(band.steps),
+            repeat(band.ticks),
+            shifted_again(band.chain, target - self.output, target_step),
+            map(drain_footprint, zip(*moved, repeat(drained.inner), strict=False)),
+            repeat(band.oversized),
+            repeat(band.counts),
         )
 
     def footprint(self, target: int) -> DrainFootprint:
@@ -62,15 +78,39 @@ class BandTemplates:
         """The bands of a worker's work items, one after the other; the number of a band decides its slot."""
         first = 0
         for item in items:
-            by_slot: dict[int, list[BandTemplate] | None] = {}
-            for source, target in item.places():
-                slot = first % slots
-                templates = by_slot.get(slot)
-                if templates is None:
-                    templates = by_slot[slot] = self._known.get((item.key, slot))
-                for template in templates or self.keep((item.key, slot), item, first):
-                    yield template.at(source, target)
-                    first += 1
+            places = item.places()
+            first = yield from self._placed(item, islice(places, slots), first, slots)
+            if item.times > slots:
+                first = yield from self._rest(item, places, first, slots)
+
+    def _placed(
+        self, item: WorkItem, places: Iterable[tuple[int, int]], first: int, slots: int
+    ) -> Generator[Band, None, int]:
+        """The bands of a work item at some of its places, from number `first` on; returns the next number."""
+        for source, target in places:
+            key = (item.key, first % slots)
+            for template in self._known.get(key) or self.keep(key, item, first):
+                yield template.at(source, target)
+                first += 1
+        return first
+
+    def _rest(
+        self, item: WorkItem, places: Iterable[tuple[int, int]], first: int, slots: int
+    ) -> Generator[Band, None, int]:
+        """The bands at the places of a work item behind the first `slots`, after which slots repeat."""
+        bands = len(self._known.get((item.key, first % slots), ()))
+        turns = [self._known.get((item.key, (first + turn * bands) % slots)) for turn in range(slots)]
+        if not all(turns):  # too many to be kept
+            return (yield from self._placed(item, places, first, slots))
+        steps = slots * item.input_step, slots * item.output_step
+        runs = [
+            template.run(item.input + at * item.input_step, item.output + at * item.output_step, *steps)
+            for at, templates in enumerate(turns, slots)
+            for template in templates or ()
+        ]
+        number = (item.times - slots) * bands
+        yield from islice(flatten(zip(*runs, strict=False)), number)
+        return first + number
 
     def keep(self, key: Hashable, item: WorkItem, first: int) -> Iterator[BandTemplate]:
         """The templates as they are made, from number `first` on; kept where they are not too many."""

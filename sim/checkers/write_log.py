@@ -135,7 +135,7 @@ def packed(writes: Sequence[Write]) -> bytes:
     """Drains as bytes, to be made again by `unpacked`; their lines are lost."""
     writes = sorted(writes, key=attrgetter("worker"))  # stable, so each worker's stay in order
     heads = flatten.from_iterable([(w.worker, w.seq, w.core, w.issued, w.known, len(w.chain)) for w in writes])
-    chains = flatten.from_iterable([field for w in writes for field in w.chain])
+    chains = flatten.from_iterable(flatten.from_iterable([w.chain for w in writes]))
     tables = [np.fromiter(heads, np.int64).reshape(-1, HEAD), np.fromiter(chains, np.int64).reshape(-1, FIELDS)]
     columns = [np.diff(table, axis=0, prepend=0).T.tobytes() for table in tables]
     return zlib.compress(len(writes).to_bytes(8, "little") + b"".join(columns), 1)

@@ -8,6 +8,7 @@ in it: the worker is ahead of the clock. Nothing sees that, since a request has 
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
@@ -182,7 +183,8 @@ class WorkerContext:
         if not self._dma.ahead:
             return self._pack_by_parts(slot, ticks, action, descriptors, ordered)
         if not self._can_take(slot):
-            return self._pack_after(self.wait_slot(slot), slot, ticks, action, descriptors, ordered)
+            go_on = partial(self._pack_ahead, slot, ticks, action, descriptors, ordered)
+            return _first(self.wait_slot(slot), go_on)
         if self.staging:
             self.staging.retire((self._slots.get(slot, -1),))
         return self._pack_ahead(slot, ticks, action, descriptors, ordered)
@@ -295,18 +297,6 @@ class WorkerContext:
             yield from self.wait_drains("order")
         yield from self.drain(slot, descriptors)
 
-    def _pack_after(
-        self,
-        waits: Waits,
-        slot: int,
-        ticks: int,
-        action: Callable[[], None],
-        chain: Sequence[Descriptor],
-        ordered: bool,
-    ) -> Steps:
-        yield from waits
-        yield from self._pack_ahead(slot, ticks, action, chain, ordered)
-
     def _pack_ahead(
         self, slot: int, ticks: int, action: Callable[[], None], chain: Sequence[Descriptor], ordered: bool
     ) -> Waits:
@@ -317,19 +307,15 @@ class WorkerContext:
         if self._dma.moves:
             self.wait_state.packing.append((packed_at, action))
         if ordered and (waits := self.wait_drains("order")):
-            return self._drain_after(waits, slot, chain)
-        self._drain_ahead(slot, chain)
-        return ()
+            return _first(waits, partial(self._drain_ahead, slot, chain))
+        return self._drain_ahead(slot, chain)
 
-    def _drain_after(self, waits: Waits, slot: int, chain: Sequence[Descriptor]) -> Steps:
-        yield from waits
-        self._drain_ahead(slot, chain)
-
-    def _drain_ahead(self, slot: int, chain: Sequence[Descriptor]) -> None:
+    def _drain_ahead(self, slot: int, chain: Sequence[Descriptor]) -> Waits:
         arrival = self._advance("issue", self._issue_ticks * len(chain))
         self._request_drain(slot, chain, arrival)
         if arrival <= event_queue.now(self._env):
             self._dma.arbitrate_at_end()
+        return ()
 
     def _pass(self, reason: str, ticks: int, event: Any) -> Event:
         """Let `ticks` pass before `event`; returns the wake-up event, set for whatever rings it then."""
@@ -428,3 +414,8 @@ class WorkerContext:
             if inflight.fault is not None or inflight.arrival >= now:
                 return True
         return False
+
+
+def _first(waits: Waits, go_on: Callable[[], Waits]) -> Steps:
+    yield from waits
+    yield from go_on()

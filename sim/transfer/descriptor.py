@@ -1,7 +1,8 @@
 """A DMA descriptor: rows of bytes between memory and scratch, each field as narrow as the hardware's."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import count, repeat
 from typing import NamedTuple
 
 from tessbed.sim.errors import HazardError
@@ -25,15 +26,18 @@ class Descriptor(NamedTuple):
 _descriptor = partial(tuple.__new__, Descriptor)  # half the time of Descriptor(...), which is a function in Python
 
 
-def shifted(descriptors: Sequence[Descriptor], by: int) -> list[Descriptor]:
+def shifted(descriptors: Iterable[Descriptor], by: int) -> list[Descriptor]:
     """The same descriptors `by` bytes further on in memory."""
-    if len(descriptors) == 1:
-        ((address, scratch, rows, row_bytes, pitch, scratch_pitch),) = descriptors
-        return [_descriptor((address + by, scratch, rows, row_bytes, pitch, scratch_pitch))]
     return [
         _descriptor((address + by, scratch, rows, row_bytes, pitch, scratch_pitch))
         for address, scratch, rows, row_bytes, pitch, scratch_pitch in descriptors
     ]
+
+
+def shifted_again(descriptors: Iterable[Descriptor], by: int, step: int) -> Iterator[list[Descriptor]]:
+    """The same descriptors `by` bytes further on in memory, then `step` bytes further, and so on without an end."""
+    runs = [map(_descriptor, zip(count(d[0] + by, step), *map(repeat, d[1:]), strict=False)) for d in descriptors]
+    return map(list, zip(*runs, strict=False)) if runs else map(list, repeat(()))
 
 
 def check_fields(spec: DeviceSpec, descriptor: Descriptor) -> None:

@@ -37,7 +37,8 @@ def shifted(descriptors: Iterable[Descriptor], by: int) -> list[Descriptor]:
 def shifted_again(descriptors: Iterable[Descriptor], by: int, step: int) -> Iterator[list[Descriptor]]:
     """The same descriptors `by` bytes further on in memory, then `step` bytes further, and so on without an end."""
     runs = [map(_descriptor, zip(count(d[0] + by, step), *map(repeat, d[1:]), strict=False)) for d in descriptors]
-    return map(list, zip(*runs, strict=False)) if runs else map(list, repeat(()))
+    together: Iterator[tuple[Descriptor, ...]] = zip(*runs, strict=False) if runs else repeat(())
+    return map(list, together)
 
 
 def check_fields(spec: DeviceSpec, descriptor: Descriptor) -> None:

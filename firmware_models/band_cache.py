@@ -89,7 +89,7 @@ class BandTemplates:
         """The bands of a work item at some of its places, from number `first` on; returns the next number."""
         for source, target in places:
             key = (item.key, first % slots)
-            for template in self._known.get(key) or self.keep(key, item, first):
+            for template in self.like(key) or self.keep(key, item, first):
                 yield template.at(source, target)
                 first += 1
         return first
@@ -98,8 +98,8 @@ class BandTemplates:
         self, item: WorkItem, places: Iterable[tuple[int, int]], first: int, slots: int
     ) -> Generator[Band, None, int]:
         """The bands at the places of a work item behind the first `slots`, after which slots repeat."""
-        bands = len(self._known.get((item.key, first % slots), ()))
-        turns = [self._known.get((item.key, (first + turn * bands) % slots)) for turn in range(slots)]
+        bands = len(self.like((item.key, first % slots)) or ())
+        turns = [self.like((item.key, (first + turn * bands) % slots)) for turn in range(slots)]
         if not all(turns):  # too many to be kept
             return (yield from self._placed(item, places, first, slots))
         steps = slots * item.input_step, slots * item.output_step
@@ -111,6 +111,10 @@ class BandTemplates:
         number = (item.times - slots) * bands
         yield from islice(flatten(zip(*runs, strict=False)), number)
         return first + number
+
+    def like(self, key: Hashable) -> list[BandTemplate] | None:
+        """The templates of an equal work item; None where none are kept."""
+        return self._known.get(key)
 
     def keep(self, key: Hashable, item: WorkItem, first: int) -> Iterator[BandTemplate]:
         """The templates as they are made, from number `first` on; kept where they are not too many."""

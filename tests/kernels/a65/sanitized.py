@@ -24,6 +24,7 @@ NAME = "tessbed.kernels.a65._rows"
 FLAGS = ("-O1", "-g", "-fPIC", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 ROOT = Path(__file__).parents[3]
 SOURCES = ("_rows.c", "_rows_avx2.c")
+LIBRARY = "_rows.abi3.so"
 
 
 def compiler() -> str | None:
@@ -46,7 +47,7 @@ def build(folder: Path, sources: Path, *flags: str) -> Path:
     """The instrumented extension, or CalledProcessError with what the compiler said."""
     gcc = compiler()
     assert gcc is not None
-    library = folder / "_rows.abi3.so"
+    library = folder / LIBRARY
     include = sysconfig.get_paths()["include"]
     objects = [str(folder / f"{name}.o") for name in SOURCES]
     command = [gcc, *FLAGS, *flags, "-DTESSBED_CHECKED", f"-I{include}", "-c"]

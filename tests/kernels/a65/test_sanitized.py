@@ -9,17 +9,22 @@ import pytest
 from tests.kernels.a65 import sanitized
 from tests.kernels.a65.memory_cases import KINDS
 from tests.kernels.a65.sanitized import ROOT
+from tests.shared_build import built_once
 
 SOURCES = ROOT / "kernels" / "a65"
 EVERY = 4
 
-pytestmark = pytest.mark.skipif(sanitized.runtime_library() is None, reason="needs Linux, and gcc with libasan")
+pytestmark = [
+    pytest.mark.skipif(sanitized.runtime_library() is None, reason="needs Linux, and gcc with libasan"),
+    pytest.mark.timeout(1200),  # the build takes a minute of processor time, and others may share the processor
+]
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The instrumented build of this tree."""
-    return sanitized.build(tmp_path_factory.mktemp("sanitized"), SOURCES)
+    folder = built_once(tmp_path_factory, "sanitized", lambda empty: sanitized.build(empty, SOURCES))
+    return folder / sanitized.LIBRARY
 
 
 def assert_sound(result: subprocess.CompletedProcess[str]) -> None:

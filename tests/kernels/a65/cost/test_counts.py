@@ -22,6 +22,7 @@ pytest.importorskip("unicorn", reason="needs the package unicorn, which has no w
 from tests.kernels.a65.neon import build, costs, schedule
 from tests.kernels.a65.neon.calibration import row_path
 from tests.kernels.a65.neon.counting import Counting
+from tests.shared_build import built_once
 
 FRESH = 1009
 MOST_MEAN, MOST_EACH = 0.05, 0.30
@@ -41,7 +42,7 @@ LARGE = [
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     """This tree's rows, compiled."""
-    return build.build(tmp_path_factory.mktemp("neon"))
+    return built_once(tmp_path_factory, "neon", build.build) / build.PROGRAM
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ SOURCES = Path(__file__).parents[4] / "kernels" / "a65"
 HERE = Path(__file__).parent
 TARGET = "aarch64-linux-musl"
 CPU = "cortex_a65"
+PROGRAM = "rows.elf"
 FLAGS = ("-O2", "-ffp-contract=off", "-fno-sanitize=all", "-g0", "-Wall", "-Wextra", "-Werror")
 
 
@@ -26,7 +27,7 @@ def compile_source(source: Path, target: Path, *flags: str, sources: Path = SOUR
 
 def build(folder: Path, sources: Path = SOURCES) -> Path:
     """A program at fixed addresses, with the symbols of rows.c: nothing to relocate, no library."""
-    rows, memory, program = folder / "rows.o", folder / "memory.o", folder / "rows.elf"
+    rows, memory, program = folder / "rows.o", folder / "memory.o", folder / PROGRAM
     compile_source(HERE / "rows.c", rows, sources=sources)
     compile_source(HERE / "memory.c", memory, "-fno-builtin")
     zig("cc", "-target", TARGET, "-nostdlib", "-static", "-Wl,-e,rows_run", str(rows), str(memory), "-o", str(program))

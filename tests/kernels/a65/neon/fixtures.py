@@ -8,12 +8,13 @@ import pytest
 from tests.kernels.a65 import running
 from tests.kernels.a65.neon import build
 from tests.kernels.a65.neon.engine import Emulated, offered
+from tests.shared_build import built_once
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """This tree's rows, compiled."""
-    return build.build(tmp_path_factory.mktemp("neon"))
+    return built_once(tmp_path_factory, "neon", build.build) / build.PROGRAM
 
 
 @pytest.fixture(autouse=True)

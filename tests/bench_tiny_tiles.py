@@ -2,8 +2,9 @@
 
 Each job is one `tessbed run` of INT8 tiles of 16 bytes, the smallest that there are, with every byte moved by events,
 checked and verified. TREE is a checkout of a release, its extension built in place. In every round each tree runs each
-job once, in a process of its own, one after the other. Seconds are medians over rounds, of the whole command; a ratio
-is the median over rounds of the other tree's time over this one's; the peak is VmHWM, the most memory of the process.
+job once, in a process of its own, one after the other, its modules compiled before, as they are where it is installed.
+Seconds are medians over rounds, of the whole command; a ratio is the median over rounds of the other tree's time over
+this one's; the peak is VmHWM, the most memory of the process.
 """
 
 import argparse
@@ -66,8 +67,9 @@ def scenario(op: str, tiles: int) -> str:
 
 
 def run(tree: Path, path: Path) -> Cost:
-    """Run a scenario with a tree, in a process of its own."""
-    environment = os.environ | {"PYTHONPATH": str(tree)}
+    """Run a scenario with a tree, in a process of its own; compiled modules are kept beside the scenario."""
+    environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONPYCACHEPREFIX": str(path.parent)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", CHILD, str(path)]
     done = subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     *lines, cost = done.stdout.splitlines()
@@ -79,6 +81,9 @@ def measure(op: str, tiles: int, trees: list[Path], rounds: int) -> str:
     costs: list[list[Cost]] = [[] for _ in trees]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tiny.toml"
+        path.write_text(scenario(op, 100), encoding="utf-8")
+        for tree in trees:
+            run(tree, path)
         path.write_text(scenario(op, tiles), encoding="utf-8")
         for number in range(rounds):
             for at in range(len(trees))[:: -1 if number % 2 else 1]:

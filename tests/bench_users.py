@@ -2,24 +2,22 @@
 
 Eight conversions on 259 tensors: five orders of the axes, tiles from 3 to 640 pixels wide, few and many channels,
 slices with gaps, scalars apart, ranks 1 to 5, from a hundred bytes to megabytes; none chosen for its speed. Contenders
-are those of `tessbed bench`, interleaved, in processor time; of the rivals only the three that are fastest in two first
-calls stay. With einops and torch installed they are among them, torch on one thread. Cases slower than a rival are
-printed, then means. TESSBED_ROWS=numpy measures the numpy rows.
+are those of `tessbed bench`, in the same turns; of the rivals only the three that are fastest in a first round stay.
+With einops and torch installed they are among them, torch on one thread. Cases slower than a rival are printed, then
+means. TESSBED_ROWS=numpy measures the numpy rows.
 """
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from statistics import geometric_mean, median
-from time import thread_time_ns
 from typing import Any
 
 import attrs
 
 from tessbed.bench.cases import BenchCase
-from tessbed.bench.measurement import contenders
+from tessbed.bench.measurement import contenders, ratio, time_in_turns
 from tests.bench_rows import KINDS
 
-ROUND_NS = 1_000_000
 RIVALS = 3
 Size = tuple[int, int, int]
 Table = dict[Size, tuple[Size, ...]]
@@ -141,25 +139,14 @@ class Ratio:
 
 
 def ratio_of(case: SlicedCase, rounds: int) -> Ratio:
-    """Medians over interleaved rounds; ArithmeticError where a rival's bytes differ."""
+    """Medians over the turns of all rounds; ArithmeticError where a rival's bytes differ."""
     runs = contenders(case)
-    first = {name: min(_time(run, 1) for _ in range(2)) for name, run in runs.items()}
-    rivals = sorted(runs.keys() - {"call", "copy"}, key=lambda name: (first[name], name))[:RIVALS]
-    repeats = {name: max(1, int(ROUND_NS / max(_time(runs[name], 1), 1))) for name in ("call", "copy", *rivals)}
-    times: dict[str, list[float]] = {name: [] for name in repeats}
-    for _ in range(rounds):
-        for name, count in repeats.items():
-            times[name].append(_time(runs[name], count))
-    over = {name: median(a / b for a, b in zip(times[name], times["call"], strict=True)) for name in repeats}
+    first = time_in_turns(runs, 1)
+    rivals = sorted(runs.keys() - {"call", "copy"}, key=lambda name: (median(first[name]), name))[:RIVALS]
+    times = time_in_turns({name: runs[name] for name in ("call", "copy", *rivals)}, rounds)
+    over = {name: ratio(found, times["call"]) for name, found in times.items()}
     best = min(rivals, key=over.__getitem__)
     return Ratio(case.name, median(times["call"]), over[best], over["copy"], best)
-
-
-def _time(run: Callable[[], object], repeats: int) -> float:
-    start = thread_time_ns()
-    for _ in range(repeats):
-        run()
-    return (thread_time_ns() - start) / repeats
 
 
 def main() -> None:
@@ -170,18 +157,18 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="one case of so many")
     options = parser.parse_args()
     cases = [case for case in grid() if options.match in case.name][:: options.every]
-    found = sorted((ratio_of(case, options.rounds) for case in cases), key=lambda ratio: ratio.user)
-    for ratio in found:
-        if ratio.user < 1:
-            ratios = f"{ratio.copy:.2f} x copy, {ratio.user:.2f} x {ratio.rival}"
-            print(f"{ratio.name:<72}{ratio.call_ns / 1e3:>9.1f} us  {ratios}")
+    found = sorted((ratio_of(case, options.rounds) for case in cases), key=lambda case_ratio: case_ratio.user)
+    for case_ratio in found:
+        if case_ratio.user < 1:
+            ratios = f"{case_ratio.copy:.2f} x copy, {case_ratio.user:.2f} x {case_ratio.rival}"
+            print(f"{case_ratio.name:<72}{case_ratio.call_ns / 1e3:>9.1f} us  {ratios}")
     for kind in dict.fromkeys(" ".join(case.name.split()[:2]) for case in cases):
-        _print_mean(kind, [ratio for ratio in found if ratio.name.startswith(f"{kind} ")])
+        _print_mean(kind, [case_ratio for case_ratio in found if case_ratio.name.startswith(f"{kind} ")])
     _print_mean("all", found)
 
 
 def _print_mean(name: str, found: list[Ratio]) -> None:
-    users = [ratio.user for ratio in found]
+    users = [case_ratio.user for case_ratio in found]
     below = f"{sum(user < 1 for user in users)} below 1"
     print(f"{name:<22}{len(found):>5} cases  x user {geometric_mean(users):.2f}, least {min(users):.2f}, {below}")
 

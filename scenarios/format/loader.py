@@ -9,8 +9,8 @@ from tessbed.kernels.ev74.fields import VERSION_MAJOR
 from tessbed.kernels.operations import operation
 from tessbed.scenarios.format.address_space import too_small
 from tessbed.scenarios.format.diagnostics import LONGEST_KEY, KeyPath, ScenarioError, path_text, shortened
-from tessbed.scenarios.format.job_parser import JobFindings, job_of, written_at
-from tessbed.scenarios.format.kernel_parser import judge_makers, kernel_job_of
+from tessbed.scenarios.format.jobs.job_parser import JobFindings, job_of
+from tessbed.scenarios.format.jobs.kernel_parser import judge_makers, kernel_job_of
 from tessbed.scenarios.format.load.load_keys import SCENARIO_FILE
 from tessbed.scenarios.format.load.load_parser import is_external, linked, load_of
 from tessbed.scenarios.format.presets.preset_file import DevicePreset, PresetSource, read_preset
@@ -65,7 +65,7 @@ def _job(
 ) -> JobFindings | KernelJob | None:
     """What is known of a job of an operation, right or wrong; the job of a kernel, if it is right."""
     path: KeyPath = ("jobs", index)
-    if KERNEL in written_at(reader, path):
+    if KERNEL in reader.written_at(path):
         return kernel_job_of(reader, path, values, device, folder, to_run=to_run)
     return job_of(reader, path, values, device, folder, to_run=to_run)
 

@@ -42,6 +42,20 @@ class Reader:
         code = code or (named[1] if named else "invalid_value")
         self.problems.append(Problem(place, text if said else f"{path_text(path)}: {text}", code))
 
+    def report_key_error(self, path: KeyPath, text: str) -> None:
+        """Note that the key at `path` should not be there, whatever its value."""
+        self.report_error(path, text, self.source.key_place(path))
+
+    def written_at(self, path: KeyPath) -> dict[str, Any]:
+        """The table at `path` as it is written, right or wrong; empty where there is none."""
+        value: Any = self.source.values
+        for step in path:
+            if isinstance(value, dict):
+                value = value.get(step)
+            else:
+                value = value[int(step)] if isinstance(value, list) else None
+        return value if isinstance(value, dict) else {}
+
     def mark_invalid(self, path: KeyPath) -> None:
         """Note that the value at `path` is not to be used."""
         self.invalid.add(path)

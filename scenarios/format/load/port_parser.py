@@ -12,8 +12,8 @@ from tessbed.kernels import OPERATIONS, ChannelStorage, DType, MlaCBlocked, MlaT
 from tessbed.kernels.operations import Operation, TileFormat
 from tessbed.kernels.plan import byte_layout
 from tessbed.kernels.tensor import dense_strides
-from tessbed.scenarios.format.admission_errors import admit
 from tessbed.scenarios.format.diagnostics import KeyPath, alternatives, nearest
+from tessbed.scenarios.format.jobs.admission_errors import admit
 from tessbed.scenarios.format.reader import Reader
 from tessbed.scenarios.load.load_model import Stage
 from tessbed.scenarios.model import Geometry

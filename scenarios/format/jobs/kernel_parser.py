@@ -12,7 +12,7 @@ from tessbed.kernels.custom.loading import parse_reference, registered_names
 from tessbed.kernels.custom.ports import unknown_scalar
 from tessbed.kernels.custom.scalar_types import port_scalar
 from tessbed.scenarios.format.diagnostics import KeyPath, nearest
-from tessbed.scenarios.format.job_parser import judge_expected_ticks, tick_limits
+from tessbed.scenarios.format.jobs.expected_ticks import judge_expected_ticks, tick_limits
 from tessbed.scenarios.format.reader import Reader, describe_value
 from tessbed.scenarios.format.schema_keys import BUFFER
 from tessbed.scenarios.model import InputSource, KernelBuffer, KernelJob

@@ -54,7 +54,7 @@ def run_bench(
     rounds: int = 15,
     progress: Callable[[str], object] = lambda name: None,
 ) -> BenchReport:
-    """Measures every case whose name contains `match`; about two minutes for all of them, and a gigabyte.
+    """Measures every case whose name contains `match`; about six minutes for all of them, and two gigabytes.
 
     `progress` is reported each case's name before it runs. Raises ArithmeticError where a rival's bytes differ.
     """
@@ -86,11 +86,15 @@ def bench_document(report: BenchReport) -> dict[str, object]:
 
 
 def format_bench(report: BenchReport) -> str:
-    """The report as a table: times in microseconds, and how many times faster than a copy and than the user."""
+    """The report as a table: times in microseconds, and how many times faster than a copy and than the user.
+
+    The means are of the operations that only move and widen bytes: a copy does not round or scale.
+    """
     head = (
         f"{'case':<46}{'engine':>8}{'MiB':>8}{'call us':>10}{'x copy':>8}{'x user':>8}  {'user':<11}{'prepare us':>10}"
     )
-    means = f"{'geometric means':<46}{'cases':>8}{'':>18}{'x copy':>8}{'x user':>8}  worst"
+    title = f"geometric means of {', '.join(MOVING)}"
+    means = f"{title:<46}{'cases':>8}{'':>18}{'x copy':>8}{'x user':>8}  worst"
     return "\n".join([head, *map(_line, report.measurements), "", means, *map(_summary_line, report.summaries)])
 
 

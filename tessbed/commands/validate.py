@@ -1,6 +1,6 @@
 """`tessbed validate`: reads scenario files and reports every error in them, without moving a byte."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -46,7 +46,7 @@ def command(files: tuple[str, ...], settings: tuple[str, ...], schema: bool, for
     sound, problems = _checked(files, settings)
     form = "json" if as_json and form == "text" else form
     if form == "text" and sound:
-        echo(*(f"{entry['file']}: ok, {entry['jobs']} job{'s' * (entry['jobs'] != 1)}" for entry in sound))
+        echo(*(f"{entry['file']}: ok, {_counted(entry)}" for entry in sound))
     if problems:
         raise PartlyInvalid(problems, {"sound": sound})
     if form == "json":
@@ -55,7 +55,7 @@ def command(files: tuple[str, ...], settings: tuple[str, ...], schema: bool, for
         echo_json(sarif([]))
 
 
-def _checked(files: tuple[str, ...], settings: tuple[str, ...]) -> tuple[list[dict[str, object]], list[Problem]]:
+def _checked(files: tuple[str, ...], settings: tuple[str, ...]) -> tuple[list[dict[str, Any]], list[Problem]]:
     """The sound files, and the errors of the others."""
     from tessbed.scenarios.format.notices import notices
     from tessbed.scenarios.library import load
@@ -72,8 +72,17 @@ def _checked(files: tuple[str, ...], settings: tuple[str, ...]) -> tuple[list[di
                 say(f"note: {file}: {text}")
             if not checked:
                 say(f"note: {file}: streams with kernels of one's own, which `tessbed load` imports and checks")
-            sound.append({"file": file, "name": scenario.name, "jobs": len(scenario.jobs)})
+            stages = scenario.load.stages if scenario.load else ()
+            external = sum(bool(stage.server) for stage in stages)
+            counts = {"jobs": len(scenario.jobs), "external_jobs": external}
+            sound.append({"file": file, "name": scenario.name, **counts})
     return sound, problems
+
+
+def _counted(entry: dict[str, Any]) -> str:
+    """The jobs that run, and those that only take a server's time, where there are any."""
+    kinds = ((entry["jobs"], "job"), (entry["external_jobs"], "external job"))
+    return ", ".join(f"{many} {kind}{'s' * (many != 1)}" for many, kind in kinds if many or kind == "job")
 
 
 def _check_load(scenario: "Scenario") -> bool:

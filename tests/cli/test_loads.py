@@ -245,7 +245,7 @@ def test_validate_finds_what_a_load_would(tessbed, tmp_path) -> None:
     (tmp_path / "late.toml").write_text(SOUND.replace("deadline_ticks = 400_000", "deadline_ticks = 4"))
     said = tessbed("validate", "late.toml", "sound.toml")
     assert said.code == 2
-    assert said.out == "sound.toml: ok, 2 jobs\n"
+    assert said.out == "sound.toml: ok, 2 jobs, 1 external job\n"
     assert said.err.startswith("late.toml:34:18: streams[0].deadline_ticks: got 4, wanted at least 2")
     assert said.err == tessbed("load", "late.toml").err
 

@@ -137,7 +137,8 @@ def test_validate_many(tessbed: Tessbed, file: Path) -> None:
     assert said.code == 2
     assert said.out.splitlines() == [f"{file}: ok, 1 job", "luma: ok, 1 job"]
     assert [line.split(":")[0] for line in said.err.splitlines()] == [str(wrong)] * 2
-    assert json.loads(tessbed("validate", file, "--json").out) == [{"file": str(file), "name": "head", "jobs": 1}]
+    counted = {"jobs": 1, "external_jobs": 0}
+    assert json.loads(tessbed("validate", file, "--json").out) == [{"file": str(file), "name": "head", **counted}]
 
 
 def test_output_folder(tessbed: Tessbed, file: Path) -> None:

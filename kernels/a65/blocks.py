@@ -1,12 +1,14 @@
-"""Blocks: a plan taken apart into few rectangular moves, the form that every row engine executes.
+"""Blocks: a plan taken apart into few rectangular moves, which the numpy rows make steps of.
 
 A tile class of a pixel-major layout is one block: loops over outer slices, tiles and pixels around a run of channels.
 A channel-blocked class is a block of full groups of 16, and one of the rest. Inside a block everything is affine, so
-a block is a strided view for numpy and a loop nest for the native rows. Unit loops are dropped, and neighbouring
-loops that advance alike on both sides are merged: then an identity layout is one long row.
+a block is a strided view of each side. Unit loops are dropped, and neighbouring loops that advance alike on both sides
+are merged: then an identity layout is one long row. What is left is put in the order of the linear side, where whole
+rows then follow each other. Preparation takes most of its time here, so each class is gone through once.
 """
 
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
 from tessbed.kernels.operations import TileFormat
@@ -15,15 +17,19 @@ from tessbed.kernels.tiling import CHANNEL_BLOCK, TileClass
 
 Loop = tuple[int, int, int]
 """(extent, tiled stride in bytes, linear stride in bytes)"""
+LINEAR_STRIDE = itemgetter(2)
 
 
 class Block(NamedTuple):
-    """One move; loops are outermost first. A named tuple, because a preparation is measured by them.
+    """One move, as a view of each side: loops are outermost first, in the order of the linear side, and have strides
+    in bytes. A named tuple, because a preparation is measured by them.
 
     `plane_bytes` leads from a channel's low byte to its high byte; INT8 has only low bytes.
     """
 
-    loops: tuple[Loop, ...]
+    extents: tuple[int, ...]
+    tiled: tuple[int, ...]
+    linear: tuple[int, ...]
     channels: int
     plane_bytes: int
     channel_stride_bytes: int
@@ -32,80 +38,95 @@ class Block(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """The alignment bytes at the end of every tile of a class; loops are (extent, tiled stride in bytes)."""
+    """The alignment bytes at the end of every tile of a class, and the loops over these tiles."""
 
-    loops: tuple[tuple[int, int], ...]
+    extents: tuple[int, ...]
+    tiled: tuple[int, ...]
     tiled_offset: int
     length: int
 
 
-def blocks_of(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[Block]:
+def blocks_of(plan: Plan, classes: tuple[TileClass, ...]) -> list[Block]:
     """The blocks of `classes`, which together move every logical scalar once."""
-    take = _channel_blocks if plan.tile_format is TileFormat.CBLOCKED else _pixel_major
-    for tiles in classes:
-        yield from take(plan, tiles)
+    outer = _outer_loops(plan)
+    if plan.tile_format is TileFormat.CBLOCKED:
+        return [block for tiles in classes for block in _channel_blocks(plan, outer, tiles)]
+    return [_pixel_major(plan, outer, tiles) for tiles in classes]
 
 
 def gaps_of(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[Gap]:
     """The alignment gaps of the classes that have one."""
+    outer = _outer_loops(plan)
     for tiles in classes:
         payload = tiles.pixels * tiles.stored_channels * plan.tiled_dtype.width
         if payload < tiles.span_bytes:
-            loops = tuple((extent, tiled) for extent, tiled, _ in _merged(_tile_loops(plan, tiles)))
-            yield Gap(loops, tiles.tiled_offset + payload, tiles.span_bytes - payload)
+            extents, tiled, _ = _columns(_merged(_tile_loops(outer, tiles)))
+            yield Gap(extents, tiled, tiles.tiled_offset + payload, tiles.span_bytes - payload)
 
 
-def _tile_loops(plan: Plan, tiles: TileClass) -> list[Loop]:
+def _outer_loops(plan: Plan) -> list[Loop]:
+    return [(axis.extent, axis.tiled_stride_bytes, axis.linear_stride_bytes) for axis in plan.outer]
+
+
+def _tile_loops(outer: list[Loop], tiles: TileClass) -> list[Loop]:
     """Outer slices, then tiles. Channel tiles come innermost: together they touch the same pixels."""
-    outer = [(axis.extent, axis.tiled_stride_bytes, axis.linear_stride_bytes) for axis in plan.outer]
     channels, *others = zip(tiles.counts, tiles.tiled_steps, tiles.linear_steps, strict=True)
     return [*outer, *others, channels]
 
 
-def _pixel_loops(plan: Plan, tiles: TileClass, pixel_bytes: int) -> tuple[Loop, ...]:
+def _loops(plan: Plan, outer: list[Loop], tiles: TileClass, pixel_bytes: int) -> list[Loop]:
+    """The loops over tiles and over the pixels of each."""
     _, depth, height, width = tiles.extents
     row_bytes = width * pixel_bytes
-    return (
+    loops = _tile_loops(outer, tiles)
+    loops += (
         (depth, height * row_bytes, plan.d.stride_bytes),
         (height, row_bytes, plan.h.stride_bytes),
         (width, pixel_bytes, plan.w.stride_bytes),
     )
+    return loops
 
 
-def _pixel_major(plan: Plan, tiles: TileClass) -> Iterator[Block]:
-    pixel_bytes = tiles.stored_channels * plan.tiled_dtype.width
-    loops = _merged((*_tile_loops(plan, tiles), *_pixel_loops(plan, tiles, pixel_bytes)))
+def _pixel_major(plan: Plan, outer: list[Loop], tiles: TileClass) -> Block:
+    stored = tiles.stored_channels
+    loops = _merged(_loops(plan, outer, tiles, stored * plan.tiled_dtype.width))
     places = (tiles.tiled_offset, tiles.linear_offset)
-    yield Block(loops, tiles.extents[0], tiles.stored_channels, plan.c.stride_bytes, *places)
+    return Block(*_columns(loops), tiles.extents[0], stored, plan.c.stride_bytes, *places)
 
 
-def _channel_blocks(plan: Plan, tiles: TileClass) -> Iterator[Block]:
+def _channel_blocks(plan: Plan, outer: list[Loop], tiles: TileClass) -> Iterator[Block]:
     """Full groups of 16 channels, then the rest. Source: DetessCast document, "Compiler channel-block input"."""
     pixel_bytes = CHANNEL_BLOCK * plan.tiled_dtype.width
     group_bytes = pixel_bytes * tiles.pixels
     group_stride = CHANNEL_BLOCK * plan.c.stride_bytes
     full, rest = divmod(tiles.extents[0], CHANNEL_BLOCK)
-    loops = (*_tile_loops(plan, tiles), *_pixel_loops(plan, tiles, pixel_bytes))
+    loops = _loops(plan, outer, tiles, pixel_bytes)
     for first, groups, channels in ((0, full, CHANNEL_BLOCK), (full, min(rest, 1), rest)):
         if groups:
-            yield Block(
-                loops=_merged((*loops, (groups, group_bytes, group_stride))),
-                channels=channels,
-                plane_bytes=CHANNEL_BLOCK,
-                channel_stride_bytes=plan.c.stride_bytes,
-                tiled_offset=tiles.tiled_offset + first * group_bytes,
-                linear_offset=tiles.linear_offset + first * group_stride,
-            )
+            columns = _columns(_merged([*loops, (groups, group_bytes, group_stride)]))
+            places = (tiles.tiled_offset + first * group_bytes, tiles.linear_offset + first * group_stride)
+            yield Block(*columns, channels, CHANNEL_BLOCK, plan.c.stride_bytes, *places)
 
 
-def _merged(loops: Iterable[Loop]) -> tuple[Loop, ...]:
+def _merged(loops: Iterable[Loop]) -> list[Loop]:
     """Without unit loops; an outer loop that continues the inner one on both sides becomes part of it."""
     merged: list[Loop] = []
+    count, tiled_step, linear_step = 0, 0, 0  # of the last one; none continues a loop of no steps
     for extent, tiled, linear in loops:
         if extent == 1:
             continue
-        if merged and merged[-1][1:] == (extent * tiled, extent * linear):
-            merged[-1] = (merged[-1][0] * extent, tiled, linear)
+        if count and tiled_step == extent * tiled and linear_step == extent * linear:
+            count *= extent
+            merged[-1] = (count, tiled, linear)
         else:
+            count = extent
             merged.append((extent, tiled, linear))
-    return tuple(merged)
+        tiled_step, linear_step = tiled, linear
+    return merged
+
+
+def _columns(loops: list[Loop]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Extents, tiled strides and linear strides, in the order of the linear side."""
+    if len(loops) > 1:
+        loops.sort(key=LINEAR_STRIDE, reverse=True)
+    return tuple(zip(*loops, strict=True)) if loops else ((), (), ())  # type: ignore[return-value]

@@ -7,12 +7,11 @@ longer loop. Words can move so, too, their low bytes and then their high ones: s
 
 from collections.abc import Iterator
 from functools import lru_cache
-from operator import itemgetter
 
 import numpy as np
 
-from tessbed.kernels.a65.blocks import Block, Gap, Loop
-from tessbed.kernels.a65.numpy_steps import BYTE, Copy, FillStep, Step, StridedView, bytes_later, items
+from tessbed.kernels.a65.blocks import Block, Gap
+from tessbed.kernels.a65.numpy_steps import BYTE, Copy, FillStep, Step, StridedView, items
 from tessbed.kernels.a65.numpy_values import WORD
 from tessbed.kernels.plan import Plan
 
@@ -21,12 +20,15 @@ FEW_CHANNELS = 8
 LONGEST_ITEM = 1 << 30
 """An item of numpy has less than 2 GiB; longer runs are bytes with an axis of their own."""
 ZERO = np.array(0, WORD)
+HERE = ((0, 0),)
+
+Views = tuple[StridedView, StridedView]
+"""One of the linear side, and one of the tiled side."""
 
 
 def gap_step(gap: Gap) -> FillStep:
     """Zeros the alignment bytes of a class of tiles."""
-    shape, strides = tuple([extent for extent, _ in gap.loops]), tuple([stride for _, stride in gap.loops])
-    return FillStep(StridedView(items(gap.length), shape, gap.tiled_offset, strides), item_of(0, gap.length))
+    return FillStep(StridedView(items(gap.length), gap.extents, gap.tiled_offset, gap.tiled), item_of(0, gap.length))
 
 
 @lru_cache(maxsize=256)
@@ -40,61 +42,72 @@ def is_padded(plan: Plan, block: Block) -> bool:
     return plan.packs and block.plane_bytes > block.channels
 
 
-def padding_steps(plan: Plan, block: Block) -> Iterator[Step]:
-    """Fills what is left of each plane of a block's pixels, if anything is."""
-    if not is_padded(plan, block):
-        return
+def padding_step(plan: Plan, block: Block) -> FillStep:
+    """Fills what the channels leave of each plane of a padded block's pixels."""
     planes, missing = plan.tiled_dtype.width, block.plane_bytes - block.channels
-    (shape, strides, _), first = columns(block.loops), block.tiled_offset + block.channels
+    shape, strides = block.extents, block.tiled
     if planes > 1:
         shape, strides = (*shape, planes), (*strides, block.plane_bytes)
-    yield FillStep(StridedView(items(missing), shape, first, strides), item_of(plan.channel_fill, missing))
+    view = StridedView(items(missing), shape, block.tiled_offset + block.channels, strides)
+    return FillStep(view, item_of(plan.channel_fill, missing))
 
 
 def byte_steps(plan: Plan, block: Block, word: int) -> Iterator[Step]:
     """The steps for words, at `word` of the linear scalar, byte by byte: the low bytes, then the high ones."""
-    yield from padding_steps(plan, block)
+    if is_padded(plan, block):
+        yield padding_step(plan, block)
     if word:
-        extents, _, linear = columns(block.loops)
-        shape, strides = (*extents, block.channels), (*linear, block.channel_stride_bytes)
+        shape, strides = (*block.extents, block.channels), (*block.linear, block.channel_stride_bytes)
         yield FillStep(StridedView(WORD, shape, block.linear_offset, strides), ZERO)
-    packs, runs = plan.packs, run_views(block, plan.packs)
-    if block.channels == 1 and block.plane_bytes == 1:  # both bytes of one channel
-        runs = [(StridedView(WORD, *linear[1:]), StridedView(WORD, *tiled[1:])) for linear, tiled in runs]
-        yield from [_copy(bytes_later(linear, word), tiled, packs) for linear, tiled in runs]
-        return
-    for byte in range(2):
-        shift = byte * block.plane_bytes
-        yield from [_copy(bytes_later(linear, word + byte), bytes_later(tiled, shift), packs) for linear, tiled in runs]
+    if is_word(block):
+        linear, tiled = word_views(block)
+        yield from copies([(linear.later(word), tiled)], plan.packs)
+    else:
+        places = ((word, 0), (word + 1, block.plane_bytes))
+        yield from copies(run_views(block, plan.packs, places=places), plan.packs)
 
 
-def run_steps(block: Block, packs: bool) -> list[Copy]:
-    """The steps for bytes."""
-    return [_copy(linear, tiled, packs) for linear, tiled in run_views(block, packs)]
+def is_word(block: Block) -> bool:
+    """Whether both bytes of a word follow each other on the tiled side, too: a single channel."""
+    return block.channels == block.plane_bytes == 1
 
 
-def run_views(block: Block, packs: bool, width: int = 1) -> list[tuple[StridedView, StridedView]]:
-    """Where bytes lie on the linear side, in scalars of `width`, and on the tiled one.
+def word_views(block: Block, dtype: np.dtype = WORD) -> Views:
+    """Single channels of words: scalars of `dtype` on the linear side, and the words of the tiled one."""
+    linear = StridedView(dtype, block.extents, block.linear_offset, block.linear)
+    return linear, StridedView(WORD, block.extents, block.tiled_offset, block.tiled)
+
+
+def copies(views: list[Views], packs: bool) -> list[Copy]:
+    """The copies from one side to the other."""
+    return [Copy(tiled, linear) for linear, tiled in views] if packs else [Copy(*pair) for pair in views]
+
+
+def run_views(block: Block, packs: bool, width: int = 1, places: tuple[tuple[int, int], ...] = HERE) -> list[Views]:
+    """Where bytes lie on the linear side, in scalars of `width`, and on the tiled one; all again at each of `places`.
 
     Contiguous ones are items; few channels are views of their own where the pixels make the longer loop.
     """
-    channels, step, first = block.channels, block.channel_stride_bytes // width, block.linear_offset // width
-    extents, tiled, linear = columns(block.loops)
+    channels, first, to, linear = block.channels, block.linear_offset, block.tiled_offset, block.linear
+    step, shape, tiled, dtype, lanes = block.channel_stride_bytes, block.extents, block.tiled, BYTE, 1
     if width > 1:
-        linear = tuple([stride // width for stride in linear])
-    if channels <= LONGEST_ITEM and (channels == 1 or (step == 1 and channels != 3)):
-        item = items(channels) if channels > 1 else BYTE
-        return [(StridedView(item, extents, first, linear), StridedView(item, extents, block.tiled_offset, tiled))]
-    if channels >= FEW_CHANNELS or not has_long_rows(block, packs):
-        shape = (*extents, channels)
-        return [
-            (
-                StridedView(BYTE, shape, first, (*linear, step)),
-                StridedView(BYTE, shape, block.tiled_offset, (*tiled, 1)),
-            )
-        ]
-    offsets = [(first + channel * step, block.tiled_offset + channel) for channel in range(channels)]
-    return [(StridedView(BYTE, extents, at, linear), StridedView(BYTE, extents, to, tiled)) for at, to in offsets]
+        first, step, linear = first // width, step // width, tuple([stride // width for stride in linear])
+    if channels == 1:
+        pass
+    elif channels <= LONGEST_ITEM and step == 1 and channels != 3:
+        dtype = items(channels)
+    elif channels >= FEW_CHANNELS or not has_long_rows(block, packs):
+        shape, linear, tiled = (*shape, channels), (*linear, step), (*tiled, 1)
+    else:
+        lanes = channels
+    return [
+        (
+            StridedView(dtype, shape, first + at + lane * step, linear),
+            StridedView(dtype, shape, to + tiled_at + lane, tiled),
+        )
+        for at, tiled_at in places
+        for lane in range(lanes)
+    ]
 
 
 def has_long_rows(block: Block, packs: bool) -> bool:
@@ -102,24 +115,19 @@ def has_long_rows(block: Block, packs: bool) -> bool:
 
     numpy's innermost loop is the one of the shortest steps in the target, and takes ten nanoseconds to begin.
     """
-    side, step = (1, 1) if packs else (2, block.channel_stride_bytes)
-    row = min(block.loops, key=itemgetter(side), default=(1, 0, 0))
-    return row[0] > block.channels and step < row[side]
-
-
-def _copy(linear: StridedView, tiled: StridedView, packs: bool) -> Copy:
-    return Copy(tiled, linear) if packs else Copy(linear, tiled)
+    steps, step = (block.tiled, 1) if packs else (block.linear, block.channel_stride_bytes)
+    if not steps:
+        return False
+    least = min(steps)
+    return step < least and block.extents[steps.index(least)] > block.channels
 
 
 def as_long_pixels(block: Block) -> Block:
     """Pixels that follow each other as their channels do, on both sides, become channels of one long pixel."""
-    row = (block.channels, block.channels * block.channel_stride_bytes)
-    for number, loop in enumerate(block.loops):
-        if loop[1:] == row:
-            return Block(block.loops[:number] + block.loops[number + 1 :], block.channels * loop[0], *block[2:])
-    return block
-
-
-def columns(loops: tuple[Loop, ...]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Extents, strides of the tiled side, and strides of the linear side."""
-    return tuple(zip(*loops, strict=True)) if loops else ((), (), ())  # type: ignore[return-value]
+    if block.channels not in block.tiled:
+        return block
+    at = block.tiled.index(block.channels)
+    if block.linear[at] != block.channels * block.channel_stride_bytes:
+        return block
+    extents, tiled, linear = [side[:at] + side[at + 1 :] for side in block[:3]]
+    return Block(extents, tiled, linear, block.channels * block.extents[at], *block[4:])

@@ -7,7 +7,9 @@ How the sides are reached: `numpy_sides`.
 """
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
+from typing import NamedTuple
 
 import attrs
 import numpy as np
@@ -15,6 +17,7 @@ import numpy as np
 from tessbed.kernels.a65.numpy_sides import BlockSides
 from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, StridedView
 from tessbed.kernels.a65.numpy_values import (
+    LANE,
     LONG,
     PLANE,
     WORD,
@@ -25,12 +28,11 @@ from tessbed.kernels.a65.numpy_values import (
     Widen,
     join_planes,
     planes_of,
+    raise_words,
 )
 
-LINEAR, TURNED, PIXELS, WIDENED = 8, 9, 10, 11
-"""Parts of the scratch: what comes from or goes to the linear side, words in the other order, padded pixels, and words
-in the upper halves of others, whose lower halves stay zero."""
-PIXEL_BYTES = PIECE_SCALARS * 2
+LINEAR, TURNED = 8, 9
+"""Parts of the scratch: what comes from or goes to the linear side, and scalars in the other order."""
 
 
 @attrs.frozen(eq=False)
@@ -85,64 +87,6 @@ class PackPieces:
 
 
 @attrs.frozen(eq=False)
-class PackPadded:
-    """Packs padded pixels: a piece of them is put together in scratch, then written in one go.
-
-    `pixels` has their bytes last; `order` lists the loops as they are stored, outermost first.
-    """
-
-    pack: PackPieces
-    pixels: StridedView
-    order: tuple[int, ...]
-    fill: int
-
-    @property
-    def written(self) -> tuple[StridedView, ...]:
-        return (self.pixels,)
-
-    @property
-    def calculates(self) -> bool:
-        return self.pack.calculates
-
-    def run(self, source: np.ndarray, target: np.ndarray) -> None:
-        sides = self.pack.sides
-        pixels = self.pixels.over(target)
-        for part, fetched, _, loops in sides.pieces(source, self.most):
-            room, whole, goals, planes, make = SCRATCH.bound(self, part.shape)
-            if SCRATCH.padded is not room:  # else what fills the pixels is still there
-                room.fill(self.fill)
-                SCRATCH.padded = room
-            make(fetched)
-            for into, plane in zip(goals, planes, strict=True):
-                copy_channels(into, plane, sides.by_channel and sides.bytes_first)
-            pixels[loops] = whole
-
-    def bind(self, shape: Shape) -> tuple:
-        """Room for whole pixels as stored, the same in the order of loops, its planes, and what the pack gives."""
-        planes, make = self.pack.bind(shape)
-        loops, size = self.pack.sides.pixels_last(shape)[:-1], self.pixels.shape[-1]
-        step, strides = size, [1] * len(loops)
-        for axis in reversed(self.order):
-            strides[axis], step = step, step * loops[axis]
-        room = SCRATCH.array(PIXELS, (step,), BYTE)
-        whole = np.ndarray((*loops, size), BYTE, room, 0, (*strides, 1))  # pyright: ignore[reportArgumentType]
-        goals = []
-        for number, (plane, view) in enumerate(zip(planes, self.pack.sides.planes, strict=True)):
-            steps = tuple(strides) if view.dtype.kind == "V" else (*strides, 1)
-            if self.pack.sides.bytes_first:
-                steps = (1, *strides)
-            first = number * (size // len(planes))
-            goals.append(np.ndarray(plane.shape, view.dtype, room, first, steps))  # pyright: ignore[reportArgumentType]
-        return room, whole, goals, planes, make
-
-    @property
-    def most(self) -> int:
-        """Scalars in a piece: its pixels must stay in the caches, too."""
-        channels = self.pack.sides.pixels_last(self.pack.sides.linear.shape)[-1]
-        return max(1, PIXEL_BYTES // self.pixels.shape[-1]) * channels
-
-
-@attrs.frozen(eq=False)
 class UnpackPieces:
     """The planes of a block's tiles to linear scalars."""
 
@@ -182,32 +126,68 @@ class UnpackPieces:
     def bind(self, shape: Shape) -> tuple:
         """Planes of a piece as they are loaded, what makes scalars of them, those in scratch, and as they are sent."""
         sides = self.sides
-        wanted = sides.pixels_last(shape) if sides.turned else shape
-        pixels = Room(wanted, len(wanted) - 1) if sides.turned else Room(wanted, 0, sides.place)
+        if sides.turned:
+            return self._bind_turned(shape)
         moved = self.widen is None and len(sides.planes) == 1
-        rooms = pixels if moved or not sides.turned else Room(wanted)
-        planes = [rooms.array(PLANE + number, BYTE) for number in range(len(sides.planes))]
-        loaded = [as_items(plane, view) for plane, view in zip(planes, sides.planes, strict=True)]
-        if sides.turned and sides.near and self.widen is None and sides.linear.dtype == LONG:
-            return loaded, *self._turn_and_widen(planes, shape)
+        room = Room(shape, 0, sides.place)
+        planes, loaded = self._planes(room)
         change = None if moved else widening(planes, self.widen, self.parameters, sides.linear.dtype)
-        if not moved and not sides.turned and (sides.near or sides.scattered):
+        if not moved and (sides.near or sides.scattered):
             return loaded, change, None, None
-        made = planes[0] if moved else pixels.array(LINEAR, sides.linear.dtype)
-        return loaded, change, made, channels_first(made) if sides.turned else as_items(made, sides.far)
+        made = planes[0] if moved else room.array(LINEAR, sides.linear.dtype)
+        return loaded, change, made, as_items(made, sides.far)
 
-    def _turn_and_widen(self, planes: list[np.ndarray], shape: Shape) -> tuple:
-        """Words are turned while they are short, straight into the upper halves of the long ones."""
-        words = Room(planes[0].shape, planes[0].ndim - 1).array(LINEAR, WORD)
-        wide = Room(shape, 0, self.sides.place).array(WIDENED, LONG)
-        upper = np.ndarray(shape, WORD, wide.base, 2, wide.strides)  # pyright: ignore[reportArgumentType]
-        join, turned = join_planes(planes, WORD), channels_first(words)
+    def _planes(self, room: Room) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """The planes of a piece in scratch, as bytes, and as they are loaded."""
+        views = self.sides.planes
+        planes = [room.array(PLANE + number, BYTE) for number in range(len(views))]
+        return planes, [as_items(plane, view) for plane, view in zip(planes, views, strict=True)]
 
-        def change(made: np.ndarray) -> None:
-            join(words)
-            upper[...] = turned
+    def _bind_turned(self, shape: Shape) -> tuple:
+        """The same where tiled scalars are turned: while they are short, before they become linear ones."""
+        sides, pixels = self.sides, self.sides.pixels_last(shape)
+        apart = Room(pixels, len(pixels) - 1)
+        words = len(sides.planes) > 1
+        planes, loaded = self._planes(Room(pixels) if words else apart)
+        scalars = apart.array(LINEAR, WORD) if words else planes[0]
+        join, last = join_planes(planes, WORD) if words else None, channels_first(scalars)
+        if self.widen is None and sides.linear.dtype == scalars.dtype:
+            return loaded, join and (lambda made: join(scalars)), last, last
+        room = Room(shape, 0, sides.place)
+        if self.widen is None:  # to the upper halves of others, whose lower ones are zero
+            longs = room.array(LANE + 2, LONG)
+            turned, widen = np.ndarray(shape, LONG, longs.base, 2, longs.strides), partial(copy_to, longs)  # pyright: ignore[reportArgumentType]
+        else:
+            turned = room.array(TURNED, scalars.dtype)
+            widen = self.widen(turned, self.parameters)
 
-        return change, wide, wide
+        def change(target: np.ndarray) -> None:
+            if join:
+                join(scalars)
+            turned[...] = last
+            widen(target)
+
+        return loaded, change, None, None
+
+
+class RaiseStep(NamedTuple):
+    """Words of `source` to the upper halves of the words of `target`, without scratch."""
+
+    target: StridedView
+    source: StridedView
+    calculates = True
+
+    @property
+    def written(self) -> tuple[StridedView, ...]:
+        return (self.target,)
+
+    def run(self, source: np.ndarray, target: np.ndarray) -> None:
+        raise_words(self.source.over(source), self.target.over(target))
+
+
+def copy_to(source: np.ndarray, target: np.ndarray) -> None:
+    """Copies it."""
+    target[...] = source
 
 
 def channels_first(pixels: np.ndarray) -> np.ndarray:
@@ -237,7 +217,8 @@ def as_items(plane: np.ndarray, like: StridedView | None) -> np.ndarray:
     """Contiguous scratch as the items that a side has, or as it is."""
     if like is None or like.dtype.kind != "V":
         return plane
-    return np.ndarray(plane.shape[:-1], like.dtype, plane.base, 0, plane.strides[:-1])  # pyright: ignore[reportArgumentType]
+    axes = len(like.shape)  # an item is a pixel, or a row of them
+    return np.ndarray(plane.shape[:axes], like.dtype, plane.base, 0, plane.strides[:axes])  # pyright: ignore[reportArgumentType]
 
 
 def copy_channels(target: np.ndarray, source: np.ndarray, by_channel: bool) -> None:

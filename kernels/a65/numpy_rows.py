@@ -7,7 +7,6 @@ a pixel, not on that of the tensor.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -48,9 +47,8 @@ class RowProgram(NamedTuple):
 def compile_numpy(plan: Plan, classes: tuple[TileClass, ...]) -> RowProgram:
     """The steps that execute `plan`; a batch's final tile, a class of its own in `classes`, is none here."""
     rows = look_up(CONVERSIONS, plan.conversion, "the table of the A65's numpy rows")
-    blocks = [_linear_order(block) for block in blocks_of(plan, plan.classes)]
     gaps = gaps_of(plan, plan.classes) if plan.packs else ()
-    steps = (*rows(plan, blocks), *map(gap_step, gaps))
+    steps = (*rows(plan, blocks_of(plan, plan.classes)), *map(gap_step, gaps))
     needs = (plan.input.required_bytes, plan.input.alignment_bytes)
     needs += (plan.output.required_bytes, plan.output.alignment_bytes)
     return RowProgram(plan.packs, any(step.calculates for step in steps), steps, needs)
@@ -97,15 +95,6 @@ def _run(program: RowProgram, source: np.ndarray, target: np.ndarray) -> None:
 
     with np.errstate(all="ignore"):
         in_default_environment(run)
-
-
-def _linear_order(block: Block) -> Block:
-    """Its loops in the order of the linear side, where whole rows then follow each other."""
-    loops = tuple(sorted(block.loops, key=LINEAR_STRIDE, reverse=True))
-    return block if loops == block.loops else Block(loops, *block[1:])
-
-
-LINEAR_STRIDE = itemgetter(2)
 
 
 Lane = np.ndarray | int

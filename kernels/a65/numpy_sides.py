@@ -9,14 +9,14 @@ turned in scratch where they are words, and where the rows of a tile are short: 
 tiled side.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from tessbed.kernels.a65.blocks import Block, Loop
-from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS, columns, has_long_rows
-from tessbed.kernels.a65.numpy_steps import BYTE, StridedView, cut_pieces, items
+from tessbed.kernels.a65.blocks import Block
+from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS, has_long_rows
+from tessbed.kernels.a65.numpy_steps import BYTE, FEW_LINES_BYTES, StridedView, cut_pieces, items
 from tessbed.kernels.a65.numpy_values import SCALARS, Shape
 from tessbed.kernels.plan import Plan
 
@@ -56,7 +56,7 @@ class BlockSides(NamedTuple):
         """Slices of pieces of at most so many scalars: of `linear`, and of views that begin with the loops."""
         shape = self.linear.shape
         if self.scattered:
-            for cut in cut_pieces((*shape[1:], shape[0]), most, 1):
+            for cut in cut_pieces((*shape[1:], shape[0]), most, max(1, len(shape) - len(self.planes[0].shape))):
                 yield (slice(None), *cut), cut
         else:
             whole = 0 if self.far is None and self.planes[0].dtype == BYTE else 1
@@ -79,15 +79,15 @@ class BlockSides(NamedTuple):
 def sides_of(plan: Plan, block: Block) -> BlockSides:
     width, planes, channels = plan.linear_dtype.width, plan.tiled_dtype.width, block.channels
     scattered, step = is_scattered(block), block.channel_stride_bytes if channels > 1 else width
-    extents, tiled, strides = columns(block.loops)
+    extents, tiled, strides = block.extents, block.tiled, block.linear
     far, place = None, 0
     if scattered:
         shape, steps = (channels, *extents), (step, *strides)
         place = sum(stride > step for stride in strides)
-        near = row_of((*block.loops[:place], (channels, 1, step), *block.loops[place:]), width, 2, 1) >= LONG_RUN
+        near = row_of((*extents[:place], channels, *extents[place:]), (*strides[:place], step, *strides[place:]), width) >= LONG_RUN
     else:
         shape, steps = (*extents, channels), (*strides, step)
-        near = row_of(block.loops, step, 2, channels) >= LONG_RUN
+        near = row_of(extents, strides, step, channels) >= LONG_RUN
         if not near and step == width and channels > 1:
             far = StridedView(items(channels * width), extents, block.linear_offset, strides)
     linear = StridedView(SCALARS[width], shape, block.linear_offset, steps)
@@ -95,8 +95,10 @@ def sides_of(plan: Plan, block: Block) -> BlockSides:
     turned = scattered and (words or (not plan.packs and short_rows(block)))
     if scattered and not turned:
         dtype, shape, steps = BYTE, (channels, *extents), (1, *tiled)
-    elif channels == 1 or (row_of(block.loops, 1, 1, channels) if planes == 1 and not turned else channels) >= LONG_RUN:
+    elif channels == 1 or (row_of(extents, tiled, 1, channels) if planes == 1 and not turned else channels) >= LONG_RUN:
         dtype, shape, steps = BYTE, (*extents, channels), (*tiled, 1)
+    elif turned and planes == 1 and tiled[-1] == channels and channels % FEW_LINES_BYTES:
+        dtype, shape, steps = items(channels * extents[-1]), extents[:-1], tiled[:-1]
     else:
         dtype, shape, steps = items(channels), extents, tiled
     views = [
@@ -108,18 +110,19 @@ def sides_of(plan: Plan, block: Block) -> BlockSides:
 
 def is_scattered(block: Block) -> bool:
     """Whether the linear side has something between the channels of a pixel, so that they come first there."""
-    return block.channels > 1 and bool(block.loops) and block.loops[-1][2] < block.channel_stride_bytes
+    return block.channels > 1 and bool(block.linear) and block.linear[-1] < block.channel_stride_bytes
 
 
 def short_rows(block: Block) -> bool:
     """Whether the rows of scattered channels are so short that turning them in scratch is better."""
-    return block.channels > 3 and bool(block.loops) and block.loops[-1][0] < SHORT_ROW
+    several = block.channels > 3 or block.channels == block.tiled[-1]
+    return several and bool(block.extents) and block.extents[-1] < SHORT_ROW
 
 
-def row_of(loops: Sequence[Loop], width: int, side: int, run: int) -> int:
+def row_of(extents: tuple[int, ...], strides: tuple[int, ...], width: int, run: int = 1) -> int:
     """Scalars that follow each other on a side: runs of `run`, from the innermost loop on."""
-    for loop in reversed(loops):
-        if loop[side] != run * width:
+    for extent, stride in zip(reversed(extents), reversed(strides), strict=True):
+        if stride != run * width:
             break
-        run *= loop[0]
+        run *= extent
     return run

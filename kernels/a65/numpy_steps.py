@@ -19,8 +19,8 @@ SPARE_BYTES = 8
 """Behind the scratch of a piece: a word may be looked at from its second byte on."""
 LEAST_BYTES = PIECE_SCALARS * 4 + SPARE_BYTES
 """Of a part of the scratch; the system gives no page of it before it is used."""
-LINE_BYTES, FEW_LINES_BYTES = 64, 512
-"""A line of the caches; and how far apart rows are whose elements fall into an eighth of a first cache's lines."""
+APART_BYTES, FEW_LINES_BYTES = 16, 128
+"""What lies between rows that are a multiple of two lines of the caches long, so that they begin in different ones."""
 MOST_BOUND = 64
 """Steps and shapes whose views a thread keeps."""
 
@@ -37,10 +37,9 @@ class StridedView(NamedTuple):
         """The view of `storage`; numpy refuses one that leaves it."""
         return np.ndarray(self.shape, self.dtype, storage, self.offset, self.strides)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
-
-def bytes_later(view: StridedView, by: int) -> StridedView:
-    """The same view so many bytes later."""
-    return StridedView(view.dtype, view.shape, view.offset + by, view.strides)
+    def later(self, by: int) -> "StridedView":
+        """The same view so many bytes later."""
+        return StridedView(self.dtype, self.shape, self.offset + by, self.strides)
 
 
 class Scratch(threading.local):
@@ -52,8 +51,8 @@ class Scratch(threading.local):
     def __init__(self) -> None:
         self._parts: dict[int, np.ndarray] = {}
         self._bound: dict[tuple[object, tuple[int, ...]], Any] = {}
-        self.padded: np.ndarray | None = None
-        """The room for padded pixels that was filled last."""
+        self.padded: tuple[object, object] = None, None
+        """The padded pixels that were made last, and the storage that was filled for them."""
 
     def array(self, part: int, shape: tuple[int, ...], dtype: np.dtype, first: int = 0) -> np.ndarray:
         """An array of a part, `first` bytes behind its start; all bytes of a part are zero until they are written."""
@@ -113,7 +112,7 @@ class Room(NamedTuple):
         row = prod(inner) * dtype.itemsize
         if not rows or row % FEW_LINES_BYTES:
             return SCRATCH.array(part, shape, dtype)
-        apart = SCRATCH.array(part, rows, items(row + LINE_BYTES))
+        apart = SCRATCH.array(part, rows, items(row + APART_BYTES))
         strides = (*apart.strides, *np.ndarray(inner, dtype, apart.base).strides)  # pyright: ignore[reportArgumentType]
         return np.ndarray(shape, dtype, apart.base, 0, strides)  # pyright: ignore[reportArgumentType]
 

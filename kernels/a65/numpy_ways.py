@@ -21,16 +21,18 @@ from tessbed.kernels.a65.numpy_copies import (
     FEW_CHANNELS,
     as_long_pixels,
     byte_steps,
-    columns,
+    copies,
     is_padded,
-    padding_steps,
-    run_steps,
+    is_word,
+    padding_step,
     run_views,
+    word_views,
 )
-from tessbed.kernels.a65.numpy_pieces import PackPadded, PackPieces, UnpackPieces
+from tessbed.kernels.a65.numpy_padded import PackPadded, PadCopies, PaddedPixels
+from tessbed.kernels.a65.numpy_pieces import PackPieces, RaiseStep, UnpackPieces
 from tessbed.kernels.a65.numpy_sides import is_scattered, short_rows, sides_of
 from tessbed.kernels.a65.numpy_steps import BYTE, Step, StridedView
-from tessbed.kernels.a65.numpy_values import SCALARS, Narrow, Widen
+from tessbed.kernels.a65.numpy_values import LONG, SCALARS, Narrow, Widen
 from tessbed.kernels.a65.numpy_whole import PlaneViews, WholePack, WholeUnpack
 from tessbed.kernels.plan import Plan
 
@@ -65,7 +67,7 @@ def values(change: Narrow | Widen | None) -> Rows:
 
 
 def _pixels_of(block: Block) -> int:
-    return prod([loop[0] for loop in block.loops])
+    return prod(block.extents)
 
 
 def _fits_whole(plan: Plan, blocks: Sequence[Block], most_scattered: int) -> bool:
@@ -88,7 +90,7 @@ def _whole_steps(plan: Plan, blocks: Sequence[Block], change: Narrow | Widen | N
     lanes: list[PlaneViews] = []
     for block in blocks:
         if is_padded(plan, block):
-            yield from padding_steps(plan, block)
+            yield padding_step(plan, block)
         run = as_long_pixels(block) if planes == 1 else block
         lanes += [PlaneViews(*views, block.plane_bytes) for views in run_views(run, packs, width)]
     linear = StridedView(SCALARS[width], (scalars,), 0, (width,))
@@ -101,35 +103,53 @@ def _piece_steps(plan: Plan, block: Block, change: Narrow | Widen | None) -> Ite
     long = as_long_pixels(block)
     if plan.tiled_dtype.width == 1 and (long.channels <= LONG_PIXEL or not is_scattered(long)):
         block = long  # a piece of scratch holds all scattered channels of a pixel
+    padded = is_padded(plan, block)
+    if padded and change is None and block.channels < FEW_CHANNELS:
+        yield _pad_copies(plan, block)
+        return
     sides = sides_of(plan, block)
     step = (PackPieces if plan.packs else UnpackPieces)(sides, change, dict(plan.parameters))  # type: ignore[arg-type]
-    if not is_padded(plan, block):
-        yield step
-    elif block.channels >= WIDE_CHANNELS:
-        yield from padding_steps(plan, block)
-        yield step
-    else:
-        yield _pad_step(plan, block, step)  # type: ignore[arg-type]
+    if padded and block.channels < WIDE_CHANNELS:
+        yield PackPadded(step, _padded_pixels(plan, block))  # type: ignore[arg-type]
+        return
+    if padded:
+        yield padding_step(plan, block)
+    yield step
 
 
-def _pad_step(plan: Plan, block: Block, step: PackPieces) -> PackPadded:
-    shape, strides, _ = columns(block.loops)
-    shape, strides = (*shape, plan.tiled_dtype.width * block.plane_bytes), (*strides, 1)
-    order = sorted(range(len(block.loops)), key=lambda axis: -block.loops[axis][1])
-    return PackPadded(step, StridedView(BYTE, shape, block.tiled_offset, strides), tuple(order), plan.channel_fill)
+def _pad_copies(plan: Plan, block: Block) -> PadCopies:
+    """Few channels that only move, byte by byte."""
+    bytes_of = [(channel, byte) for byte in range(plan.tiled_dtype.width) for channel in range(block.channels)]
+    offsets = [block.linear_offset + channel * block.channel_stride_bytes + byte for channel, byte in bytes_of]
+    sources = tuple([StridedView(BYTE, block.extents, offset, block.linear) for offset in offsets])
+    places = tuple([byte * block.plane_bytes + channel for channel, byte in bytes_of])
+    return PadCopies(_padded_pixels(plan, block), sources, places)
+
+
+def _padded_pixels(plan: Plan, block: Block) -> PaddedPixels:
+    shape, strides = (*block.extents, plan.tiled_dtype.width * block.plane_bytes), (*block.tiled, 1)
+    order = sorted(range(len(block.tiled)), key=block.tiled.__getitem__, reverse=True)
+    return PaddedPixels(StridedView(BYTE, shape, block.tiled_offset, strides), tuple(order), plan.channel_fill)
 
 
 def copy_rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
     """INT8 as it is: runs of contiguous channels as items."""
+    packs = plan.packs
     for block in blocks:
-        pixels, turned = _pixels_of(block), not plan.packs and is_scattered(block) and short_rows(block)
-        put_together = is_padded(plan, block) and block.channels < WIDE_CHANNELS
-        turned = turned and pixels * block.channels > TURNED_SCALARS
-        if turned or (put_together and pixels > FEW_PIXELS):
+        if _takes_scratch(plan, block):
             yield from _piece_steps(plan, block, None)
-        else:
-            yield from padding_steps(plan, block)
-            yield from run_steps(as_long_pixels(block), plan.packs)
+            continue
+        if is_padded(plan, block):
+            yield padding_step(plan, block)
+        yield from copies(run_views(as_long_pixels(block), packs), packs)
+
+
+def _takes_scratch(plan: Plan, block: Block) -> bool:
+    """Whether bytes are put together with their padding, or turned, rather than copied straight."""
+    if plan.packs:
+        return is_padded(plan, block) and block.channels < WIDE_CHANNELS and _pixels_of(block) > FEW_PIXELS
+    turned = is_scattered(block) and short_rows(block)
+    return turned and _pixels_of(block) * block.channels > TURNED_SCALARS
 
 
 def word_rows(word: int) -> Rows:
@@ -141,7 +161,9 @@ def word_rows(word: int) -> Rows:
             yield from _whole_steps(plan, blocks, None)
             return
         for block in blocks:
-            if bytewise or (block.channels < FEW_CHANNELS and not _put_together(plan, block)):
+            if word and not bytewise and is_word(block):
+                yield RaiseStep(*word_views(block, LONG))
+            elif bytewise or (block.channels < FEW_CHANNELS and not _put_together(plan, block)):
                 yield from byte_steps(plan, block, word)
             else:
                 yield from _piece_steps(plan, block, None)

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from tessbed.kernels.a65.numpy_pieces import widening
-from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH, Room, StridedView, bytes_later
+from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH, Room, StridedView
 from tessbed.kernels.a65.numpy_values import PLANE, Narrow, Parameters, Shape, Widen, keep_words, planes_of
 
 
@@ -25,7 +25,7 @@ class PlaneViews(NamedTuple):
     def tiled_planes(self, planes: int) -> Iterator[StridedView]:
         """Where the bytes of each plane lie in the tiles."""
         for plane in range(planes):
-            yield bytes_later(self.tiled, plane * self.plane_bytes)
+            yield self.tiled.later(plane * self.plane_bytes)
 
 
 def pairs(lanes: tuple[PlaneViews, ...], planes: list[np.ndarray]) -> list[tuple[StridedView, np.ndarray]]:

@@ -6,7 +6,7 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from tessbed.kernels.a65 import numpy_pieces, numpy_rows, numpy_sides, numpy_ways
+from tessbed.kernels.a65 import numpy_padded, numpy_pieces, numpy_rows, numpy_sides, numpy_ways
 from tessbed.kernels.a65.blocks import Block
 from tessbed.kernels.a65.numpy_copies import as_long_pixels
 from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, cut_pieces
@@ -57,8 +57,8 @@ def test_channels_are_stored_in_their_place() -> None:
 
 def test_pixels_become_one() -> None:
     """A loop that goes on as the channels do, on both sides, is one with them, wherever it stands; no other is."""
-    block = Block(((7, 50, 40), (5, 2, 8), (3, 10, 1)), 2, 2, 4, 0, 0)
-    assert as_long_pixels(block) == Block(((7, 50, 40), (3, 10, 1)), 10, 2, 4, 0, 0)
+    block = Block((7, 5, 3), (50, 2, 10), (40, 8, 1), 2, 2, 4, 0, 0)
+    assert as_long_pixels(block) == Block((7, 3), (50, 10), (40, 1), 10, 2, 4, 0, 0)
     apart = block._replace(channel_stride_bytes=3)
     assert as_long_pixels(apart) == apart
 
@@ -136,7 +136,8 @@ def test_every_way_is_right(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     """Whichever way the rows take, and however small the pieces are, geometries of every rank are right."""
     take(way, monkeypatch)
     monkeypatch.setattr(numpy_pieces, "PIECE_SCALARS", 64)
-    monkeypatch.setattr(numpy_pieces, "PIXEL_BYTES", 128)
+    monkeypatch.setattr(numpy_padded, "PIXEL_BYTES", 128)
+    monkeypatch.setattr(numpy_padded, "COPIED_BYTES", 128)
     with using("numpy"):
         for geometry in (*random_geometries(30, 12), *random_geometries(30, 12, FAMILY)):
             source = source_of(geometry)

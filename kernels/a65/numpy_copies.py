@@ -5,13 +5,14 @@ longer loop. Words can move so, too, their low bytes and then their high ones: s
 (`numpy_values`), but nothing here touches the floating-point environment.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 
 from tessbed.kernels.a65.blocks import Block, Gap
-from tessbed.kernels.a65.numpy_steps import BYTE, Copy, FillStep, Step, StridedView, items
+from tessbed.kernels.a65.numpy_steps import BYTE, Copy, FillStep, PieceCopies, Step, StridedView, items
 from tessbed.kernels.a65.numpy_values import WORD
 from tessbed.kernels.plan import Plan
 
@@ -19,6 +20,8 @@ FEW_CHANNELS = 8
 """Fewer than that are moved channel by channel where the pixels make the longer loop."""
 LONGEST_ITEM = 1 << 30
 """An item of numpy has less than 2 GiB; longer runs are bytes with an axis of their own."""
+LARGE_BYTES = 1 << 20
+"""Bytes of a plane of a block's tiles from which copies of single channels go through more than a cache."""
 ZERO = np.array(0, WORD)
 HERE = ((0, 0),)
 
@@ -61,10 +64,10 @@ def byte_steps(plan: Plan, block: Block, word: int) -> Iterator[Step]:
         yield FillStep(StridedView(WORD, shape, block.linear_offset, strides), ZERO)
     if is_word(block):
         linear, tiled = word_views(block)
-        yield from copies([(linear.later(word), tiled)], plan.packs)
+        yield from copies(block, [(linear.later(word), tiled)], plan.packs)
     else:
         places = ((word, 0), (word + 1, block.plane_bytes))
-        yield from copies(run_views(block, plan.packs, places=places), plan.packs)
+        yield from copies(block, run_views(block, plan.packs, places=places), plan.packs)
 
 
 def is_word(block: Block) -> bool:
@@ -78,9 +81,12 @@ def word_views(block: Block, dtype: np.dtype = WORD) -> Views:
     return linear, StridedView(WORD, block.extents, block.tiled_offset, block.tiled)
 
 
-def copies(views: list[Views], packs: bool) -> list[Copy]:
-    """The copies from one side to the other."""
-    return [Copy(tiled, linear) for linear, tiled in views] if packs else [Copy(*pair) for pair in views]
+def copies(block: Block, views: list[Views], packs: bool) -> Sequence[Step]:
+    """The copies from one side to the other; where each would go through more than a cache, in pieces of all."""
+    found = [Copy(tiled, linear) for linear, tiled in views] if packs else [Copy(*pair) for pair in views]
+    if len(found) > 1 and prod(block.extents) * block.plane_bytes > LARGE_BYTES:
+        return (PieceCopies(tuple(found), LARGE_BYTES // block.plane_bytes),)
+    return found
 
 
 def run_views(block: Block, packs: bool, width: int = 1, places: tuple[tuple[int, int], ...] = HERE) -> list[Views]:

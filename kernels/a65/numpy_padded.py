@@ -15,13 +15,13 @@ from tessbed.kernels.a65.numpy_values import Shape
 
 PIXELS = 10
 """The part of the scratch for padded pixels."""
-PIXEL_BYTES, COPIED_BYTES = PIECE_SCALARS * 2, PIECE_SCALARS * 4
-"""Bytes of padded pixels in a piece of values, which need scratch of their own, and in one of bytes."""
+PIXEL_BYTES = PIECE_SCALARS * 2
+"""Bytes of padded pixels in a piece."""
 
 
 @attrs.frozen(eq=False)
 class PaddedPixels:
-    """Pixels of a block with all of their bytes, which are the last axis of `view`.
+    """Pixels of a block, each with all of its bytes as one item.
 
     `order` lists the loops as they are stored, outermost first.
     """
@@ -30,14 +30,18 @@ class PaddedPixels:
     order: tuple[int, ...]
     fill: int
 
-    def bind(self, loops: Shape) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def size(self) -> int:
+        """Bytes of a pixel."""
+        return self.view.dtype.itemsize
+
+    def bind(self, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
         """Room for some pixels as they are stored, and the same in the order of loops."""
-        step = self.view.shape[-1]
-        shape, strides = (*loops, step), [1] * (len(loops) + 1)
+        step, strides = self.size, [0] * len(shape)
         for axis in reversed(self.order):
-            strides[axis], step = step, step * loops[axis]
+            strides[axis], step = step, step * shape[axis]
         room = SCRATCH.array(PIXELS, (step,), BYTE)
-        return room, np.ndarray(shape, BYTE, room, 0, strides)  # pyright: ignore[reportArgumentType]
+        return room, np.ndarray(shape, self.view.dtype, room, 0, strides)  # pyright: ignore[reportArgumentType]
 
     def prepare(self, room: np.ndarray) -> None:
         """Fills the room, unless these pixels were the last that were made there. Their first piece is the largest."""
@@ -49,7 +53,7 @@ class PaddedPixels:
 
 @attrs.frozen(eq=False)
 class PadCopies:
-    """Packs padded pixels of few channels, byte by byte: `sources` and where in a pixel each of them goes."""
+    """Few channels to padded pixels, byte by byte: `sources`, and where in a pixel each of them goes."""
 
     pixels: PaddedPixels
     sources: tuple[StridedView, ...]
@@ -62,7 +66,7 @@ class PadCopies:
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
         pixels, sources = self.pixels.view.over(target), [view.over(source) for view in self.sources]
-        for cut in cut_pieces(pixels.shape, COPIED_BYTES, 1):
+        for cut in cut_pieces(pixels.shape, max(1, PIXEL_BYTES // self.pixels.size)):
             part = pixels[cut]
             room, whole, goals = SCRATCH.bound(self, part.shape)
             self.pixels.prepare(room)
@@ -72,13 +76,14 @@ class PadCopies:
 
     def bind(self, shape: Shape) -> tuple:
         """Room for pixels, the same in the order of loops, and the bytes of each source there."""
-        room, whole = self.pixels.bind(shape[:-1])
-        return room, whole, [whole[..., place] for place in self.places]
+        room, whole = self.pixels.bind(shape)
+        goals = [np.ndarray(shape, BYTE, room, place, whole.strides) for place in self.places]  # pyright: ignore[reportArgumentType]
+        return room, whole, goals
 
 
 @attrs.frozen(eq=False)
 class PackPadded:
-    """Packs padded pixels of values, or of more channels."""
+    """Values, or more channels, to padded pixels."""
 
     pack: PackPieces
     pixels: PaddedPixels
@@ -104,19 +109,17 @@ class PackPadded:
 
     def bind(self, shape: Shape) -> tuple:
         """Room for whole pixels as stored, the same in the order of loops, its planes, and what the pack gives."""
-        sides = self.pack.sides
+        sides, goals = self.pack.sides, []
         planes, make = self.pack.bind(shape)
         room, whole = self.pixels.bind(sides.pixels_last(shape)[:-1])
-        strides = whole.strides[:-1]
-        goals = []
+        strides, plane_bytes = whole.strides, self.pixels.size // len(planes)
         for number, (plane, view) in enumerate(zip(planes, sides.planes, strict=True)):
             steps = (1, *strides) if sides.bytes_first else strides if view.dtype.kind == "V" else (*strides, 1)
-            first = number * (whole.shape[-1] // len(planes))
-            goals.append(np.ndarray(plane.shape, view.dtype, room, first, steps))  # pyright: ignore[reportArgumentType]
+            goals.append(np.ndarray(plane.shape, view.dtype, room, number * plane_bytes, steps))  # pyright: ignore[reportArgumentType]
         return room, whole, goals, planes, make
 
     @property
     def most(self) -> int:
         """Scalars in a piece: its pixels must stay in the caches, too."""
         channels = self.pack.sides.pixels_last(self.pack.sides.linear.shape)[-1]
-        return max(1, PIXEL_BYTES // self.pixels.view.shape[-1]) * channels
+        return max(1, PIXEL_BYTES // self.pixels.size) * channels

@@ -146,6 +146,11 @@ class UnpackPieces:
     def _bind_turned(self, shape: Shape) -> tuple:
         """The same where tiled scalars are turned: while they are short, before they become linear ones."""
         sides, pixels = self.sides, self.sides.pixels_last(shape)
+        moved = self.widen is None and len(sides.planes) == 1
+        if sides.spread and not moved:
+            planes, loaded = self._planes(Room(pixels))
+            spread = widening(planes, self.widen, self.parameters, sides.linear.dtype)
+            return loaded, lambda target: spread(channels_last(target)), None, None
         apart = Room(pixels, len(pixels) - 1)
         words = len(sides.planes) > 1
         planes, loaded = self._planes(Room(pixels) if words else apart)
@@ -193,6 +198,11 @@ def copy_to(source: np.ndarray, target: np.ndarray) -> None:
 def channels_first(pixels: np.ndarray) -> np.ndarray:
     """The same array with its last axis first."""
     return pixels.transpose(-1, *range(pixels.ndim - 1))
+
+
+def channels_last(linear: np.ndarray) -> np.ndarray:
+    """The same array with its first axis last."""
+    return linear.transpose(*range(1, linear.ndim), 0)
 
 
 def widening(

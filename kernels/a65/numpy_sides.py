@@ -10,6 +10,7 @@ tiled side.
 """
 
 from collections.abc import Iterator
+from math import gcd, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,10 @@ LONG_RUN = 192
 """Scalars in a row from which on a side is near."""
 TURNED_CHANNELS = 16
 """From so many on, or where they are 8, channels are cheaper to copy as an item and to turn than one by one."""
+SPREAD_CHANNELS = 48
+"""Turned channels from which a pixel is long enough to be written one channel after the other."""
+LINE_BYTES, CACHE_SETS, CACHE_WAYS = 64, 64, 8
+"""A usual first cache, 32 KiB: steps of a multiple of 4 KiB lead to the same eight lines again and again."""
 SHORT_ROW = 48
 """Pixels in a row up to which scattered channels are turned in scratch."""
 
@@ -35,7 +40,8 @@ class BlockSides(NamedTuple):
     one item, None where the side is `near` or its channels are scattered. `planes` has a view for each byte of a tiled
     scalar: with a pixel's channels as one item; or bytes, channels last, or first where they are scattered and not
     `turned` in scratch. `by_channel` says that scattered channels are so few that each is copied alone; `place` is the
-    number of loops with longer steps than theirs on the linear side.
+    number of loops with longer steps than theirs on the linear side. `spread` says that what is calculated of turned
+    pixels is better written straight to the linear side.
     """
 
     linear: StridedView
@@ -46,6 +52,7 @@ class BlockSides(NamedTuple):
     turned: bool
     by_channel: bool
     place: int
+    spread: bool
 
     @property
     def bytes_first(self) -> bool:
@@ -78,39 +85,58 @@ class BlockSides(NamedTuple):
 
 def sides_of(plan: Plan, block: Block) -> BlockSides:
     width, planes, channels = plan.linear_dtype.width, plan.tiled_dtype.width, block.channels
-    scattered, step = is_scattered(block), block.channel_stride_bytes if channels > 1 else width
-    extents, tiled, strides = block.extents, block.tiled, block.linear
-    far, place = None, 0
+    extents, strides, step = block.extents, block.linear, block.channel_stride_bytes if channels > 1 else width
+    scattered, far, place, spread = is_scattered(block), None, 0, False
     if scattered:
+        place = sum([stride > step for stride in strides])
+        shape, steps = (*extents[:place], channels, *extents[place:]), (*strides[:place], step, *strides[place:])
+        near = row_of(shape, steps, width) >= LONG_RUN
         shape, steps = (channels, *extents), (step, *strides)
-        place = sum(stride > step for stride in strides)
-        near = row_of((*extents[:place], channels, *extents[place:]), (*strides[:place], step, *strides[place:]), width) >= LONG_RUN
     else:
         shape, steps = (*extents, channels), (*strides, step)
         near = row_of(extents, strides, step, channels) >= LONG_RUN
         if not near and step == width and channels > 1:
             far = StridedView(items(channels * width), extents, block.linear_offset, strides)
-    linear = StridedView(SCALARS[width], shape, block.linear_offset, steps)
     words = planes > 1 and (plan.packs or channels == 8 or channels >= TURNED_CHANNELS)
     turned = scattered and (words or (not plan.packs and short_rows(block)))
-    if scattered and not turned:
-        dtype, shape, steps = BYTE, (channels, *extents), (1, *tiled)
-    elif channels == 1 or (row_of(extents, tiled, 1, channels) if planes == 1 and not turned else channels) >= LONG_RUN:
-        dtype, shape, steps = BYTE, (*extents, channels), (*tiled, 1)
-    elif turned and planes == 1 and tiled[-1] == channels and channels % FEW_LINES_BYTES:
-        dtype, shape, steps = items(channels * extents[-1]), extents[:-1], tiled[:-1]
-    else:
-        dtype, shape, steps = items(channels), extents, tiled
-    views = [
-        StridedView(dtype, shape, block.tiled_offset + plane * block.plane_bytes, steps) for plane in range(planes)
-    ]
+    if turned and channels >= SPREAD_CHANNELS:
+        spread = _spreads(prod(extents[place:]), channels, step)
+    linear = StridedView(SCALARS[width], shape, block.linear_offset, steps)
+    views = _plane_views(block, planes, scattered, turned)
     by_channel = scattered and channels < FEW_CHANNELS and has_long_rows(block, packs=True)
-    return BlockSides(linear, far, tuple(views), near, scattered, turned, by_channel, place)
+    return BlockSides(linear, far, views, near, scattered, turned, by_channel, place, spread)
+
+
+def _plane_views(block: Block, planes: int, scattered: bool, turned: bool) -> tuple[StridedView, ...]:
+    """The tiled side as it is copied: by bytes, or by items that are a pixel, or a row of them."""
+    channels, shape, steps, dtype = block.channels, block.extents, block.tiled, BYTE
+    run = row_of(shape, steps, 1, channels) if planes == 1 and not turned else channels
+    if scattered and not turned:
+        shape, steps = (channels, *shape), (1, *steps)
+    elif channels == 1 or run >= LONG_RUN:
+        shape, steps = (*shape, channels), (*steps, 1)
+    elif turned and planes == 1 and steps[-1] == channels and channels % FEW_LINES_BYTES:
+        dtype, shape, steps = items(channels * shape[-1]), shape[:-1], steps[:-1]
+    else:
+        dtype = items(channels)
+    first, plane_bytes = block.tiled_offset, block.plane_bytes
+    return tuple([StridedView(dtype, shape, first + plane * plane_bytes, steps) for plane in range(planes)])
+
+
+def _spreads(pixels: int, channels: int, step: int) -> bool:
+    """Whether the first cache holds the lines of all channels where a pixel is written, but not those of all pixels."""
+    lines = CACHE_WAYS * min(CACHE_SETS, CACHE_SETS * LINE_BYTES // gcd(step, CACHE_SETS * LINE_BYTES))
+    return pixels > CACHE_WAYS * CACHE_SETS and lines >= 2 * channels
 
 
 def is_scattered(block: Block) -> bool:
     """Whether the linear side has something between the channels of a pixel, so that they come first there."""
     return block.channels > 1 and bool(block.linear) and block.linear[-1] < block.channel_stride_bytes
+
+
+def is_sparse(block: Block) -> bool:
+    """Whether the linear side has a gap between the channels of a pixel, and no other pixel there."""
+    return block.channels > 1 and not is_scattered(block) and block.channel_stride_bytes > 4
 
 
 def short_rows(block: Block) -> bool:

@@ -171,6 +171,24 @@ class Copy(NamedTuple):
         self.target.over(target)[...] = self.source.over(source)
 
 
+class PieceCopies(NamedTuple):
+    """Copies over the same loops, piece by piece: a later one then finds in the caches what the first one read."""
+
+    copies: tuple[Copy, ...]
+    most: int
+    calculates = False
+
+    @property
+    def written(self) -> tuple[StridedView, ...]:
+        return tuple([copy.target for copy in self.copies])
+
+    def run(self, source: np.ndarray, target: np.ndarray) -> None:
+        views = [(copy.target.over(target), copy.source.over(source)) for copy in self.copies]
+        for cut in cut_pieces(views[0][0].shape, self.most):
+            for goal, part in views:
+                goal[cut] = part[cut]
+
+
 @lru_cache(maxsize=256)
 def items(size_bytes: int) -> np.dtype:
     """Runs of so many contiguous bytes as one element: numpy copies those of 1, 2, 4, 8 and 16 bytes as registers."""

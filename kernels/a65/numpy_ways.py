@@ -30,8 +30,8 @@ from tessbed.kernels.a65.numpy_copies import (
 )
 from tessbed.kernels.a65.numpy_padded import PackPadded, PadCopies, PaddedPixels
 from tessbed.kernels.a65.numpy_pieces import PackPieces, RaiseStep, UnpackPieces
-from tessbed.kernels.a65.numpy_sides import is_scattered, short_rows, sides_of
-from tessbed.kernels.a65.numpy_steps import BYTE, Step, StridedView
+from tessbed.kernels.a65.numpy_sides import is_scattered, is_sparse, short_rows, sides_of
+from tessbed.kernels.a65.numpy_steps import BYTE, Step, StridedView, items
 from tessbed.kernels.a65.numpy_values import LONG, SCALARS, Narrow, Widen
 from tessbed.kernels.a65.numpy_whole import PlaneViews, WholePack, WholeUnpack
 from tessbed.kernels.plan import Plan
@@ -118,7 +118,7 @@ def _piece_steps(plan: Plan, block: Block, change: Narrow | Widen | None) -> Ite
 
 
 def _pad_copies(plan: Plan, block: Block) -> PadCopies:
-    """Few channels that only move, byte by byte."""
+    """Few channels that only move, byte by byte, with the padding of their pixels."""
     bytes_of = [(channel, byte) for byte in range(plan.tiled_dtype.width) for channel in range(block.channels)]
     offsets = [block.linear_offset + channel * block.channel_stride_bytes + byte for channel, byte in bytes_of]
     sources = tuple([StridedView(BYTE, block.extents, offset, block.linear) for offset in offsets])
@@ -127,9 +127,26 @@ def _pad_copies(plan: Plan, block: Block) -> PadCopies:
 
 
 def _padded_pixels(plan: Plan, block: Block) -> PaddedPixels:
-    shape, strides = (*block.extents, plan.tiled_dtype.width * block.plane_bytes), (*block.tiled, 1)
+    item = items(plan.tiled_dtype.width * block.plane_bytes)
+    view = StridedView(item, block.extents, block.tiled_offset, block.tiled)
     order = sorted(range(len(block.tiled)), key=block.tiled.__getitem__, reverse=True)
-    return PaddedPixels(StridedView(BYTE, shape, block.tiled_offset, strides), tuple(order), plan.channel_fill)
+    return PaddedPixels(view, tuple(order), plan.channel_fill)
+
+
+def _raised_copies(block: Block) -> PadCopies:
+    """Few words to the upper halves of others, byte by byte, with the lower halves as their padding."""
+    extents, tiled, linear, channels, width = block.extents, block.tiled, block.linear, block.channels, LONG.itemsize
+    step, lanes = block.channel_stride_bytes, range(channels)
+    if is_scattered(block):  # a loop over channels, each of them a pixel
+        at, lanes = sum(stride > step for stride in linear), range(1)
+        extents, tiled = (*extents[:at], channels, *extents[at:]), (*tiled[:at], 1, *tiled[at:])
+        linear = (*linear[:at], step, *linear[at:])
+    view = StridedView(items(width * len(lanes)), extents, block.linear_offset, linear)
+    bytes_of = [(lane, byte) for byte in range(2) for lane in lanes]
+    offsets = [block.tiled_offset + byte * block.plane_bytes + lane for lane, byte in bytes_of]
+    sources = tuple([StridedView(BYTE, extents, offset, tiled) for offset in offsets])
+    places = tuple([width * lane + 2 + byte for lane, byte in bytes_of])
+    return PadCopies(PaddedPixels(view, tuple(range(len(extents))), 0), sources, places)
 
 
 def copy_rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
@@ -141,7 +158,8 @@ def copy_rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
             continue
         if is_padded(plan, block):
             yield padding_step(plan, block)
-        yield from copies(run_views(as_long_pixels(block), packs), packs)
+        long = as_long_pixels(block)
+        yield from copies(long, run_views(long, packs), packs)
 
 
 def _takes_scratch(plan: Plan, block: Block) -> bool:
@@ -163,6 +181,8 @@ def word_rows(word: int) -> Rows:
         for block in blocks:
             if word and not bytewise and is_word(block):
                 yield RaiseStep(*word_views(block, LONG))
+            elif word and block.channels < FEW_CHANNELS and _pixels_of(block) > FEW_PIXELS and not is_sparse(block):
+                yield _raised_copies(block)
             elif bytewise or (block.channels < FEW_CHANNELS and not _put_together(plan, block)):
                 yield from byte_steps(plan, block, word)
             else:

@@ -137,7 +137,6 @@ def test_every_way_is_right(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     take(way, monkeypatch)
     monkeypatch.setattr(numpy_pieces, "PIECE_SCALARS", 64)
     monkeypatch.setattr(numpy_padded, "PIXEL_BYTES", 128)
-    monkeypatch.setattr(numpy_padded, "COPIED_BYTES", 128)
     with using("numpy"):
         for geometry in (*random_geometries(30, 12), *random_geometries(30, 12, FAMILY)):
             source = source_of(geometry)

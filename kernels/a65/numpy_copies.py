@@ -67,7 +67,7 @@ def byte_steps(plan: Plan, block: Block, word: int) -> Iterator[Step]:
         yield from copies(block, [(linear.later(word), tiled)], plan.packs)
     else:
         places = ((word, 0), (word + 1, block.plane_bytes))
-        yield from copies(block, run_views(block, plan.packs, places=places), plan.packs)
+        yield from copies(block, run_views(block, plan.packs, places), plan.packs)
 
 
 def is_word(block: Block) -> bool:
@@ -89,15 +89,13 @@ def copies(block: Block, views: list[Views], packs: bool) -> Sequence[Step]:
     return found
 
 
-def run_views(block: Block, packs: bool, width: int = 1, places: tuple[tuple[int, int], ...] = HERE) -> list[Views]:
-    """Where bytes lie on the linear side, in scalars of `width`, and on the tiled one; all again at each of `places`.
+def run_views(block: Block, packs: bool, places: tuple[tuple[int, int], ...] = HERE) -> list[Views]:
+    """Where bytes lie on the linear side and on the tiled one; all again at each of `places`.
 
     Contiguous ones are items; few channels are views of their own where the pixels make the longer loop.
     """
     channels, first, to, linear = block.channels, block.linear_offset, block.tiled_offset, block.linear
     step, shape, tiled, dtype, lanes = block.channel_stride_bytes, block.extents, block.tiled, BYTE, 1
-    if width > 1:
-        first, step, linear = first // width, step // width, tuple([stride // width for stride in linear])
     if channels == 1:
         pass
     elif channels <= LONGEST_ITEM and step == 1 and channels != 3:

@@ -22,6 +22,7 @@ from tessbed.kernels.a65.numpy_values import (
     PLANE,
     WORD,
     WORDS,
+    Change,
     Narrow,
     Parameters,
     Shape,
@@ -155,24 +156,9 @@ class UnpackPieces:
         words = len(sides.planes) > 1
         planes, loaded = self._planes(Room(pixels) if words else apart)
         scalars = apart.array(LINEAR, WORD) if words else planes[0]
-        join, last = join_planes(planes, WORD) if words else None, channels_first(scalars)
-        if self.widen is None and sides.linear.dtype == scalars.dtype:
-            return loaded, join and (lambda made: join(scalars)), last, last
-        room = Room(shape, 0, sides.place)
-        if self.widen is None:  # to the upper halves of others, whose lower ones are zero
-            longs = room.array(LANE + 2, LONG)
-            turned, widen = np.ndarray(shape, LONG, longs.base, 2, longs.strides), partial(copy_to, longs)  # pyright: ignore[reportArgumentType]
-        else:
-            turned = room.array(TURNED, scalars.dtype)
-            widen = self.widen(turned, self.parameters)
-
-        def change(target: np.ndarray) -> None:
-            if join:
-                join(scalars)
-            turned[...] = last
-            widen(target)
-
-        return loaded, change, None, None
+        turn = turned(planes, scalars, self.widen, self.parameters, Room(shape, 0, sides.place), sides.linear.dtype)
+        last = channels_first(scalars)
+        return loaded, lambda target: turn(target, lambda linear: copy_to(last, linear)), None, None
 
 
 class RaiseStep(NamedTuple):
@@ -203,6 +189,38 @@ def channels_first(pixels: np.ndarray) -> np.ndarray:
 def channels_last(linear: np.ndarray) -> np.ndarray:
     """The same array with its first axis last."""
     return linear.transpose(*range(1, linear.ndim), 0)
+
+
+def turned(
+    planes: list[np.ndarray],
+    scalars: np.ndarray,
+    widen: Widen | None,
+    parameters: Parameters,
+    room: Room,
+    dtype: np.dtype,
+) -> Callable[[np.ndarray, Change], None]:
+    """What makes linear scalars of the planes of pixels: joined as `scalars`, they are turned while they are short.
+
+    It is given the linear side, and what copies the scalars to linear ones, or to the same in a room.
+    """
+    join = join_planes(planes, scalars.dtype) if len(planes) > 1 else None
+    goal = change = None
+    if widen is not None:
+        goal = room.array(TURNED, scalars.dtype)
+        change = widen(goal, parameters)
+    elif dtype != scalars.dtype:  # to the upper halves of others, whose lower ones are zero
+        longs = room.array(LANE + 2, dtype)
+        goal = np.ndarray(longs.shape, WORD, longs.base, 2, longs.strides)  # pyright: ignore[reportArgumentType]
+        change = partial(copy_to, longs)
+
+    def make(target: np.ndarray, turn: Change) -> None:
+        if join:
+            join(scalars)
+        turn(target if goal is None else goal)
+        if change:
+            change(target)
+
+    return make
 
 
 def widening(

@@ -31,9 +31,9 @@ from tessbed.kernels.a65.numpy_copies import (
 from tessbed.kernels.a65.numpy_padded import PackPadded, PadCopies, PaddedPixels
 from tessbed.kernels.a65.numpy_pieces import PackPieces, RaiseStep, UnpackPieces
 from tessbed.kernels.a65.numpy_sides import is_scattered, is_sparse, short_rows, sides_of
-from tessbed.kernels.a65.numpy_steps import BYTE, Step, StridedView, items
+from tessbed.kernels.a65.numpy_steps import APART_BYTES, BYTE, FEW_LINES_BYTES, Step, StridedView, items
 from tessbed.kernels.a65.numpy_values import LONG, SCALARS, Narrow, Widen
-from tessbed.kernels.a65.numpy_whole import PlaneViews, WholePack, WholeUnpack
+from tessbed.kernels.a65.numpy_whole import PlaneViews, Turn, WholePack, WholeUnpack
 from tessbed.kernels.plan import Plan
 
 NARROW_CHANNELS, WIDE_CHANNELS = 32, 64
@@ -46,6 +46,8 @@ TURNED_SCALARS = 1 << 13
 """Bytes of a block from which they are turned in scratch where rows are short."""
 LONG_PIXEL = 1024
 """Scattered channels to which neighbouring pixels may add up."""
+ITEM_CHANNELS = 16
+"""Channels from which pixels of scratch are copied to and from tiles before or behind a turn of all."""
 FEW_PIXELS = 512
 """Pixels of a block up to which bytes are copied without scratch."""
 WHOLE_SCALARS, WHOLE_WORDS = 1 << 18, 1 << 16
@@ -73,11 +75,17 @@ def _pixels_of(block: Block) -> int:
 def _fits_whole(plan: Plan, blocks: Sequence[Block], most_scattered: int) -> bool:
     """Whether the values of the plan are made at once: few ones, dense on the linear side, hardly padded."""
     scalars, most = prod(plan.shape), WHOLE_SCALARS
-    if is_scattered(blocks[0]):
+    if is_scattered(blocks[0]) and not _turns_whole(blocks):
         most = most_scattered if len(blocks) > 2 else 0  # two blocks are turned better in pieces
     if scalars > most or plan.linear.required_bytes != scalars * plan.linear_dtype.width:
         return False
     return not any(_put_together(plan, block) for block in blocks)
+
+
+def _turns_whole(blocks: Sequence[Block]) -> bool:
+    """Whether the pixels of several blocks are put together in scratch, and all turned at once."""
+    first = blocks[0]
+    return len(blocks) > 1 and first.channels >= ITEM_CHANNELS and is_scattered(first) and short_rows(first)
 
 
 def _put_together(plan: Plan, block: Block) -> bool:
@@ -87,15 +95,33 @@ def _put_together(plan: Plan, block: Block) -> bool:
 
 def _whole_steps(plan: Plan, blocks: Sequence[Block], change: Narrow | Widen | None) -> Iterator[Step]:
     width, planes, packs, scalars = plan.linear_dtype.width, plan.tiled_dtype.width, plan.packs, prod(plan.shape)
-    lanes: list[PlaneViews] = []
+    turn, lanes = _turn_of(plan) if _turns_whole(blocks) else None, []
     for block in blocks:
         if is_padded(plan, block):
             yield padding_step(plan, block)
-        run = as_long_pixels(block) if planes == 1 else block
-        lanes += [PlaneViews(*views, block.plane_bytes) for views in run_views(run, packs, width)]
+        pixels = _in_scratch(block, width, turn)
+        run = as_long_pixels(pixels) if planes == 1 else pixels
+        lanes += [PlaneViews(*views, block.plane_bytes) for views in run_views(run, packs)]
     linear = StridedView(SCALARS[width], (scalars,), 0, (width,))
     step_of = WholePack if packs else WholeUnpack
-    yield step_of(linear, change, dict(plan.parameters), planes, tuple(lanes))  # type: ignore[arg-type]
+    yield step_of(linear, change, dict(plan.parameters), planes, tuple(lanes), turn)  # type: ignore[arg-type]
+
+
+def _turn_of(plan: Plan) -> Turn:
+    channels, pixels = plan.c.extent, plan.c.stride_bytes // plan.linear_dtype.width
+    row_bytes = channels * plan.tiled_dtype.width
+    pitch = channels if row_bytes % FEW_LINES_BYTES else channels + APART_BYTES // plan.tiled_dtype.width
+    return Turn(prod(plan.shape) // (channels * pixels), channels, pixels, pitch)
+
+
+def _in_scratch(block: Block, width: int, turn: Turn | None) -> Block:
+    """The block with a plane of scratch for its linear side: bytes in the order of that side, or dense pixels."""
+    first, step, *_ = scalars = [
+        stride // width for stride in (block.linear_offset, block.channel_stride_bytes, *block.linear)
+    ]
+    if turn:
+        first, step, *_ = scalars = [turn.place(scalar) for scalar in scalars]
+    return block._replace(linear=tuple(scalars[2:]), channel_stride_bytes=step, linear_offset=first)
 
 
 def _piece_steps(plan: Plan, block: Block, change: Narrow | Widen | None) -> Iterator[Step]:

@@ -6,7 +6,7 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from tessbed.kernels.a65 import numpy_padded, numpy_pieces, numpy_rows, numpy_sides, numpy_ways
+from tessbed.kernels.a65 import numpy_copies, numpy_padded, numpy_pieces, numpy_rows, numpy_sides, numpy_ways
 from tessbed.kernels.a65.blocks import Block
 from tessbed.kernels.a65.numpy_copies import as_long_pixels
 from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, cut_pieces
@@ -94,22 +94,32 @@ def test_scratch_is_kept_by_each_thread() -> None:
 
 NO_BYTES = {"SMALL_SCALARS": 0, "SMALL_BLOCK_SCALARS": 0, "LANES": 0}
 PIECES = NO_BYTES | {"WHOLE_SCALARS": 0, "WHOLE_WORDS": 0}
-WAYS = {
+
+
+def _always(*_: int) -> bool:
+    return True
+
+
+WAYS: dict[str, dict[str, object]] = {
     "as they are": {},
     "no bytes": NO_BYTES,
     "pieces": PIECES | {"FEW_PIXELS": 0},
     "bytes": {"SMALL_SCALARS": 1 << 30},
+    "bytes in pieces": {"SMALL_SCALARS": 1 << 30, "LARGE_BYTES": 64},
+    "turned at once": NO_BYTES | {"ITEM_CHANNELS": 1, "SHORT_ROW": 1 << 30, "FEW_LINES_BYTES": 2},
+    "spread": PIECES | {"SPREAD_CHANNELS": 1, "SHORT_ROW": 1 << 30, "_spreads": _always},
     "near": PIECES | {"LONG_RUN": 1},
     "far": PIECES | {"LONG_RUN": 1 << 30, "SHORT_ROW": 1 << 30},
 }
-"""Thresholds under which every geometry takes the same way."""
+"""Thresholds, or what decides by them, under which every geometry takes the same way."""
 
 
 def take(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets the rows choose this way wherever they can."""
     for name, value in WAYS[way].items():
-        (module,) = (module for module in (numpy_ways, numpy_sides) if name in vars(module))
-        monkeypatch.setattr(module, name, value)
+        for module in (numpy_ways, numpy_sides, numpy_copies):
+            if name in vars(module):
+                monkeypatch.setattr(module, name, value)
 
 
 @pytest.mark.parametrize("way", WAYS)

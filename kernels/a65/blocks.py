@@ -68,23 +68,23 @@ def _outer_loops(plan: Plan) -> list[Loop]:
     return [(axis.extent, axis.tiled_stride_bytes, axis.linear_stride_bytes) for axis in plan.outer]
 
 
-def _tile_loops(outer: list[Loop], tiles: TileClass) -> list[Loop]:
+def _tile_loops(outer: list[Loop], tiles: TileClass) -> tuple[Loop, ...]:
     """Outer slices, then tiles. Channel tiles come innermost: together they touch the same pixels."""
-    channels, *others = zip(tiles.counts, tiles.tiled_steps, tiles.linear_steps, strict=True)
-    return [*outer, *others, channels]
+    (c, d, h, w), (c_tiled, d_tiled, h_tiled, w_tiled) = tiles.counts, tiles.tiled_steps
+    c_linear, d_linear, h_linear, w_linear = tiles.linear_steps
+    return (*outer, (d, d_tiled, d_linear), (h, h_tiled, h_linear), (w, w_tiled, w_linear), (c, c_tiled, c_linear))
 
 
-def _loops(plan: Plan, outer: list[Loop], tiles: TileClass, pixel_bytes: int) -> list[Loop]:
+def _loops(plan: Plan, outer: list[Loop], tiles: TileClass, pixel_bytes: int) -> tuple[Loop, ...]:
     """The loops over tiles and over the pixels of each."""
     _, depth, height, width = tiles.extents
     row_bytes = width * pixel_bytes
-    loops = _tile_loops(outer, tiles)
-    loops += (
+    return (
+        *_tile_loops(outer, tiles),
         (depth, height * row_bytes, plan.d.stride_bytes),
         (height, row_bytes, plan.h.stride_bytes),
         (width, pixel_bytes, plan.w.stride_bytes),
     )
-    return loops
 
 
 def _pixel_major(plan: Plan, outer: list[Loop], tiles: TileClass) -> Block:

@@ -83,7 +83,7 @@ def word_views(block: Block, dtype: np.dtype = WORD) -> Views:
 
 def copies(block: Block, views: list[Views], packs: bool) -> Sequence[Step]:
     """The copies from one side to the other; where each would go through more than a cache, in pieces of all."""
-    found = [Copy(tiled, linear) for linear, tiled in views] if packs else [Copy(*pair) for pair in views]
+    found = [Copy(tiled, linear) if packs else Copy(linear, tiled) for linear, tiled in views]
     if len(found) > 1 and prod(block.extents) * block.plane_bytes > LARGE_BYTES:
         return (PieceCopies(tuple(found), LARGE_BYTES // block.plane_bytes),)
     return found
@@ -104,6 +104,8 @@ def run_views(block: Block, packs: bool, places: tuple[tuple[int, int], ...] = H
         shape, linear, tiled = (*shape, channels), (*linear, step), (*tiled, 1)
     else:
         lanes = channels
+    if lanes == 1 and places is HERE:
+        return [(StridedView(dtype, shape, first, linear), StridedView(dtype, shape, to, tiled))]
     return [
         (
             StridedView(dtype, shape, first + at + lane * step, linear),

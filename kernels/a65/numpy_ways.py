@@ -79,7 +79,7 @@ def _fits_whole(plan: Plan, blocks: Sequence[Block], most_scattered: int) -> boo
         most = most_scattered if len(blocks) > 2 else 0  # two blocks are turned better in pieces
     if scalars > most or plan.linear.required_bytes != scalars * plan.linear_dtype.width:
         return False
-    return not any(_put_together(plan, block) for block in blocks)
+    return not (plan.packs and any(_put_together(plan, block) for block in blocks))
 
 
 def _turns_whole(blocks: Sequence[Block]) -> bool:
@@ -96,10 +96,11 @@ def _put_together(plan: Plan, block: Block) -> bool:
 def _whole_steps(plan: Plan, blocks: Sequence[Block], change: Narrow | Widen | None) -> Iterator[Step]:
     width, planes, packs, scalars = plan.linear_dtype.width, plan.tiled_dtype.width, plan.packs, prod(plan.shape)
     turn, lanes = _turn_of(plan) if _turns_whole(blocks) else None, []
+    places = _Places(width, turn)
     for block in blocks:
         if is_padded(plan, block):
             yield padding_step(plan, block)
-        pixels = _in_scratch(block, width, turn)
+        pixels = _in_scratch(block, places)
         run = as_long_pixels(pixels) if planes == 1 else pixels
         lanes += [PlaneViews(*views, block.plane_bytes) for views in run_views(run, packs)]
     linear = StridedView(SCALARS[width], (scalars,), 0, (width,))
@@ -114,14 +115,23 @@ def _turn_of(plan: Plan) -> Turn:
     return Turn(prod(plan.shape) // (channels * pixels), channels, pixels, pitch)
 
 
-def _in_scratch(block: Block, width: int, turn: Turn | None) -> Block:
+def _in_scratch(block: Block, places: "_Places") -> Block:
     """The block with a plane of scratch for its linear side: bytes in the order of that side, or dense pixels."""
-    first, step, *_ = scalars = [
-        stride // width for stride in (block.linear_offset, block.channel_stride_bytes, *block.linear)
-    ]
-    if turn:
-        first, step, *_ = scalars = [turn.place(scalar) for scalar in scalars]
-    return block._replace(linear=tuple(scalars[2:]), channel_stride_bytes=step, linear_offset=first)
+    linear = tuple([places[stride] for stride in block.linear])
+    step, first = places[block.channel_stride_bytes], places[block.linear_offset]
+    return Block(block.extents, block.tiled, linear, *block[3:5], step, block.tiled_offset, first)
+
+
+class _Places(dict[int, int]):
+    """Where a byte of the linear side lies in scratch, or where a step leads there: found once for all blocks."""
+
+    def __init__(self, width: int, turn: Turn | None) -> None:
+        self._width, self._turn = width, turn
+
+    def __missing__(self, byte: int) -> int:
+        scalar = byte // self._width
+        self[byte] = place = self._turn.place(scalar) if self._turn else scalar
+        return place
 
 
 def _piece_steps(plan: Plan, block: Block, change: Narrow | Widen | None) -> Iterator[Step]:
@@ -181,11 +191,11 @@ def copy_rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
     for block in blocks:
         if _takes_scratch(plan, block):
             yield from _piece_steps(plan, block, None)
-            continue
-        if is_padded(plan, block):
-            yield padding_step(plan, block)
-        long = as_long_pixels(block)
-        yield from copies(long, run_views(long, packs), packs)
+        else:
+            if is_padded(plan, block):
+                yield padding_step(plan, block)
+            long = as_long_pixels(block)
+            yield from copies(long, run_views(long, packs), packs)
 
 
 def _takes_scratch(plan: Plan, block: Block) -> bool:

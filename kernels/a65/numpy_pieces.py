@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from tessbed.kernels.a65.numpy_sides import BlockSides
-from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, StridedView
+from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, StridedView, lines_of
 from tessbed.kernels.a65.numpy_values import (
     LANE,
     LONG,
@@ -32,8 +32,9 @@ from tessbed.kernels.a65.numpy_values import (
     raise_words,
 )
 
-LINEAR, TURNED = 8, 9
-"""Parts of the scratch: what comes from or goes to the linear side, and scalars in the other order."""
+LINEAR, TURNED, MADE = 8, 9, 11
+"""Parts of the scratch: what comes from or goes to the linear side, scalars in the other order, and linear scalars that
+are made of those."""
 
 
 @attrs.frozen(eq=False)
@@ -152,13 +153,17 @@ class UnpackPieces:
             planes, loaded = self._planes(Room(pixels))
             spread = widening(planes, self.widen, self.parameters, sides.linear.dtype)
             return loaded, lambda target: spread(channels_last(target)), None, None
-        apart = Room(pixels, len(pixels) - 1)
         words = len(sides.planes) > 1
+        crowded = lines_of(pixels[-1] * len(sides.planes)) < prod(pixels[sides.place : -1])
+        apart = Room(pixels, len(pixels) - 1 if crowded else 0)
         planes, loaded = self._planes(Room(pixels) if words else apart)
         scalars = apart.array(LINEAR, WORD) if words else planes[0]
-        turn = turned(planes, scalars, self.widen, self.parameters, Room(shape, 0, sides.place), sides.linear.dtype)
+        room, linear = Room(shape, 0, sides.place), sides.linear
+        turn = turned(planes, scalars, self.widen, self.parameters, room, linear.dtype)
         last = channels_first(scalars)
-        return loaded, lambda target: turn(target, lambda linear: copy_to(last, linear)), None, None
+        sparse = self.widen is not None and linear.strides[-1] != linear.dtype.itemsize
+        made = room.array(MADE, linear.dtype) if sparse else None  # numpy calculates contiguous values at once
+        return loaded, lambda target: turn(target, partial(copy_to, last)), made, made
 
 
 class RaiseStep(NamedTuple):

@@ -10,14 +10,14 @@ tiled side.
 """
 
 from collections.abc import Iterator
-from math import gcd, prod
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from tessbed.kernels.a65.blocks import Block
 from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS, has_long_rows
-from tessbed.kernels.a65.numpy_steps import BYTE, FEW_LINES_BYTES, StridedView, cut_pieces, items
+from tessbed.kernels.a65.numpy_steps import BYTE, CACHE_LINES, FEW_LINES_BYTES, StridedView, cut_pieces, items, lines_of
 from tessbed.kernels.a65.numpy_values import SCALARS, Shape
 from tessbed.kernels.plan import Plan
 
@@ -27,8 +27,6 @@ TURNED_CHANNELS = 16
 """From so many on, or where they are 8, channels are cheaper to copy as an item and to turn than one by one."""
 SPREAD_CHANNELS = 48
 """Turned channels from which a pixel is long enough to be written one channel after the other."""
-LINE_BYTES, CACHE_SETS, CACHE_WAYS = 64, 64, 8
-"""A usual first cache, 32 KiB: steps of a multiple of 4 KiB lead to the same eight lines again and again."""
 SHORT_ROW = 48
 """Pixels in a row up to which scattered channels are turned in scratch."""
 
@@ -94,7 +92,7 @@ def sides_of(plan: Plan, block: Block) -> BlockSides:
         shape, steps = (channels, *extents), (step, *strides)
     else:
         shape, steps = (*extents, channels), (*strides, step)
-        near = row_of(extents, strides, step, channels) >= LONG_RUN
+        near = step == width and row_of(extents, strides, step, channels) >= LONG_RUN
         if not near and step == width and channels > 1:
             far = StridedView(items(channels * width), extents, block.linear_offset, strides)
     words = planes > 1 and (plan.packs or channels == 8 or channels >= TURNED_CHANNELS)
@@ -125,8 +123,7 @@ def _plane_views(block: Block, planes: int, scattered: bool, turned: bool) -> tu
 
 def _spreads(pixels: int, channels: int, step: int) -> bool:
     """Whether the first cache holds the lines of all channels where a pixel is written, but not those of all pixels."""
-    lines = CACHE_WAYS * min(CACHE_SETS, CACHE_SETS * LINE_BYTES // gcd(step, CACHE_SETS * LINE_BYTES))
-    return pixels > CACHE_WAYS * CACHE_SETS and lines >= 2 * channels
+    return pixels > CACHE_LINES and lines_of(step) >= 2 * channels
 
 
 def is_scattered(block: Block) -> bool:

@@ -7,7 +7,7 @@ included, obey and clear parts of it (`numpy_pieces` has those).
 import threading
 from collections.abc import Iterator
 from functools import lru_cache
-from math import prod
+from math import gcd, prod
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,6 +21,8 @@ LEAST_BYTES = PIECE_SCALARS * 4 + SPARE_BYTES
 """Of a part of the scratch; the system gives no page of it before it is used."""
 APART_BYTES, FEW_LINES_BYTES = 16, 128
 """What lies between rows that are a multiple of two lines of the caches long, so that they begin in different ones."""
+CACHE_BYTES, CACHE_WAYS, CACHE_LINES = 1 << 12, 8, 512
+"""A usual first cache: lines whose addresses differ by a multiple of its bytes share as many places as it has ways."""
 MOST_BOUND = 64
 """Steps and shapes whose views a thread keeps."""
 
@@ -187,6 +189,11 @@ class PieceCopies(NamedTuple):
         for cut in cut_pieces(views[0][0].shape, self.most):
             for goal, part in views:
                 goal[cut] = part[cut]
+
+
+def lines_of(step: int) -> int:
+    """Lines of the first cache that can hold what lies `step` bytes apart."""
+    return min(CACHE_LINES, CACHE_WAYS * (CACHE_BYTES // gcd(step, CACHE_BYTES)))
 
 
 @lru_cache(maxsize=256)

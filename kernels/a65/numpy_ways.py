@@ -21,7 +21,7 @@ from tessbed.kernels.a65.numpy_copies import (
     FEW_CHANNELS,
     as_long_pixels,
     byte_steps,
-    copies,
+    copy_steps,
     is_padded,
     is_word,
     padding_step,
@@ -195,7 +195,7 @@ def copy_rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
             if is_padded(plan, block):
                 yield padding_step(plan, block)
             long = as_long_pixels(block)
-            yield from copies(long, run_views(long, packs), packs)
+            yield from copy_steps(long, run_views(long, packs), packs)
 
 
 def _takes_scratch(plan: Plan, block: Block) -> bool:

@@ -64,10 +64,10 @@ def byte_steps(plan: Plan, block: Block, word: int) -> Iterator[Step]:
         yield FillStep(StridedView(WORD, shape, block.linear_offset, strides), ZERO)
     if is_word(block):
         linear, tiled = word_views(block)
-        yield from copy_steps(block, [(linear.later(word), tiled)], plan.packs)
+        yield from view_copies(block, [(linear.later(word), tiled)], plan.packs)
     else:
         places = ((word, 0), (word + 1, block.plane_bytes))
-        yield from copy_steps(block, run_views(block, plan.packs, places), plan.packs)
+        yield from view_copies(block, run_views(block, plan.packs, places), plan.packs)
 
 
 def is_word(block: Block) -> bool:
@@ -81,7 +81,7 @@ def word_views(block: Block, dtype: np.dtype = WORD) -> Views:
     return linear, StridedView(WORD, block.extents, block.tiled_offset, block.tiled)
 
 
-def copy_steps(block: Block, views: list[Views], packs: bool) -> Sequence[Step]:
+def view_copies(block: Block, views: list[Views], packs: bool) -> Sequence[Step]:
     """The copies from one side to the other; where each would go through more than a cache, in pieces of all."""
     found = [Copy(tiled, linear) if packs else Copy(linear, tiled) for linear, tiled in views]
     if len(found) > 1 and prod(block.extents) * block.plane_bytes > LARGE_BYTES:

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from tessbed.kernels.a65.numpy_sides import BlockSides
-from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, StridedView, lines_of
+from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, StridedView, lines_held
 from tessbed.kernels.a65.numpy_values import (
     LANE,
     LONG,
@@ -154,7 +154,7 @@ class UnpackPieces:
             spread = widening(planes, self.widen, self.parameters, sides.linear.dtype)
             return loaded, lambda target: spread(channels_last(target)), None, None
         words = len(sides.planes) > 1
-        crowded = lines_of(pixels[-1] * len(sides.planes)) < prod(pixels[sides.place : -1])
+        crowded = lines_held(pixels[-1] * len(sides.planes)) < prod(pixels[sides.place : -1])
         apart = Room(pixels, len(pixels) - 1 if crowded else 0)
         planes, loaded = self._planes(Room(pixels) if words else apart)
         scalars = apart.array(LINEAR, WORD) if words else planes[0]

@@ -17,7 +17,15 @@ import numpy as np
 
 from tessbed.kernels.a65.blocks import Block
 from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS, has_long_rows
-from tessbed.kernels.a65.numpy_steps import BYTE, CACHE_LINES, FEW_LINES_BYTES, StridedView, cut_pieces, items, lines_of
+from tessbed.kernels.a65.numpy_steps import (
+    BYTE,
+    CACHE_LINES,
+    FEW_LINES_BYTES,
+    StridedView,
+    cut_pieces,
+    items,
+    lines_held,
+)
 from tessbed.kernels.a65.numpy_values import SCALARS, Shape
 from tessbed.kernels.plan import Plan
 
@@ -123,7 +131,7 @@ def _plane_views(block: Block, planes: int, scattered: bool, turned: bool) -> tu
 
 def _spreads(pixels: int, channels: int, step: int) -> bool:
     """Whether the first cache holds the lines of all channels where a pixel is written, but not those of all pixels."""
-    return pixels > CACHE_LINES and lines_of(step) >= 2 * channels
+    return pixels > CACHE_LINES and lines_held(step) >= 2 * channels
 
 
 def is_scattered(block: Block) -> bool:

@@ -191,7 +191,7 @@ class PieceCopies(NamedTuple):
                 goal[cut] = part[cut]
 
 
-def lines_of(step: int) -> int:
+def lines_held(step: int) -> int:
     """Lines of the first cache that can hold what lies `step` bytes apart."""
     return min(CACHE_LINES, CACHE_WAYS * (CACHE_BYTES // gcd(step, CACHE_BYTES)))
 

@@ -21,11 +21,11 @@ from tessbed.kernels.a65.numpy_copies import (
     FEW_CHANNELS,
     as_long_pixels,
     byte_steps,
-    copy_steps,
     is_padded,
     is_word,
     padding_step,
     run_views,
+    view_copies,
     word_views,
 )
 from tessbed.kernels.a65.numpy_padded import PackPadded, PadCopies, PaddedPixels
@@ -33,7 +33,7 @@ from tessbed.kernels.a65.numpy_pieces import PackPieces, RaiseStep, UnpackPieces
 from tessbed.kernels.a65.numpy_sides import is_scattered, is_sparse, short_rows, sides_of
 from tessbed.kernels.a65.numpy_steps import APART_BYTES, BYTE, FEW_LINES_BYTES, Step, StridedView, items
 from tessbed.kernels.a65.numpy_values import LONG, SCALARS, Narrow, Widen
-from tessbed.kernels.a65.numpy_whole import PlaneViews, Turn, WholePack, WholeUnpack
+from tessbed.kernels.a65.numpy_whole import DensePixels, PlaneViews, WholePack, WholeUnpack
 from tessbed.kernels.plan import Plan
 
 NARROW_CHANNELS, WIDE_CHANNELS = 32, 64
@@ -108,11 +108,11 @@ def _whole_steps(plan: Plan, blocks: Sequence[Block], change: Narrow | Widen | N
     yield step_of(linear, change, dict(plan.parameters), planes, tuple(lanes), turn)  # type: ignore[arg-type]
 
 
-def _turn_of(plan: Plan) -> Turn:
+def _turn_of(plan: Plan) -> DensePixels:
     channels, pixels = plan.c.extent, plan.c.stride_bytes // plan.linear_dtype.width
     row_bytes = channels * plan.tiled_dtype.width
     pitch = channels if row_bytes % FEW_LINES_BYTES else channels + APART_BYTES // plan.tiled_dtype.width
-    return Turn(prod(plan.shape) // (channels * pixels), channels, pixels, pitch)
+    return DensePixels(prod(plan.shape) // (channels * pixels), channels, pixels, pitch)
 
 
 def _in_scratch(block: Block, places: "_Places") -> Block:
@@ -125,7 +125,7 @@ def _in_scratch(block: Block, places: "_Places") -> Block:
 class _Places(dict[int, int]):
     """Where a byte of the linear side lies in scratch, or where a step leads there: found once for all blocks."""
 
-    def __init__(self, width: int, turn: Turn | None) -> None:
+    def __init__(self, width: int, turn: DensePixels | None) -> None:
         self._width, self._turn = width, turn
 
     def __missing__(self, byte: int) -> int:
@@ -195,7 +195,7 @@ def copy_rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
             if is_padded(plan, block):
                 yield padding_step(plan, block)
             long = as_long_pixels(block)
-            yield from copy_steps(long, run_views(long, packs), packs)
+            yield from view_copies(long, run_views(long, packs), packs)
 
 
 def _takes_scratch(plan: Plan, block: Block) -> bool:

@@ -49,7 +49,7 @@ def pairs(lanes: tuple[PlaneViews, ...], planes: list[np.ndarray]) -> list[tuple
     ]
 
 
-class Turn(NamedTuple):
+class DensePixels(NamedTuple):
     """Scalars whose channels are scattered on the linear side, as dense pixels in scratch: each of `slices` holds
     `channels` rows of `pixels` there, and here pixels that begin `pitch` scalars apart.
 
@@ -90,7 +90,7 @@ class WholePack:
     parameters: Parameters
     planes: int
     lanes: tuple[PlaneViews, ...]
-    turn: Turn | None
+    turn: DensePixels | None
     calculates = True
 
     @property
@@ -112,7 +112,7 @@ class WholePack:
         planes, split = planes_of(made)
         return narrow, split, pairs(self.lanes, list(planes))
 
-    def _turned(self, turn: Turn, made: np.ndarray, narrow: Change | None) -> tuple[np.ndarray, Change]:
+    def _turned(self, turn: DensePixels, made: np.ndarray, narrow: Change | None) -> tuple[np.ndarray, Change]:
         """The same as dense pixels; what is not narrowed is turned at once."""
         room = SCRATCH.array(TURNED, (turn.size,), made.dtype)
         dense = turn.dense(room)
@@ -134,7 +134,7 @@ class WholeUnpack:
     parameters: Parameters
     planes: int
     lanes: tuple[PlaneViews, ...]
-    turn: Turn | None
+    turn: DensePixels | None
     calculates = True
 
     @property
@@ -157,7 +157,7 @@ class WholeUnpack:
             change = widening(planes, self.widen, self.parameters, self.linear.dtype)
         return change, pairs(self.lanes, planes)
 
-    def _turned(self, turn: Turn, planes: list[np.ndarray]) -> Change:
+    def _turned(self, turn: DensePixels, planes: list[np.ndarray]) -> Change:
         """What makes linear scalars of the planes of dense pixels."""
         scalars = SCRATCH.array(LINEAR, planes[0].shape, WORD) if self.planes > 1 else planes[0]
         make = turned(planes, scalars, self.widen, self.parameters, Room(self.linear.shape), self.linear.dtype)

@@ -113,7 +113,7 @@ class DrainFootprint(NamedTuple):
 class Band:
     """One band: its reads (`oversized` if a pitch among them is), its packing and cost, its drain."""
 
-    reads: list[Descriptor]
+    reads: Sequence[Descriptor]
     steps: Sequence[PackStep]
     ticks: int
     chain: list[Descriptor]

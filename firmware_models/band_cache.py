@@ -6,13 +6,14 @@ grow with a tensor. The summary of a launch asks it for the templates themselves
 item's own key is enough, and all are kept, since kinds of tiles and cuts are few.
 """
 
-from collections.abc import Generator, Hashable, Iterable, Iterator
+from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
 from itertools import chain, count, islice, repeat
 
 import attrs
 
 from tessbed.firmware_models.band import BANDS, Band, DrainFootprint, WorkItem, drain_footprint
-from tessbed.sim.transfer.descriptor import shifted, shifted_again
+from tessbed.sim.transfer.descriptor import Descriptor, shifted, shifted_again
+from tessbed.sim.transfer.descriptor_run import DescriptorRuns, in_runs
 
 MOST_CACHED_DESCRIPTORS = 4096
 flatten = chain.from_iterable
@@ -30,7 +31,7 @@ class BandTemplate:
         """The same band of an equal work item whose input and output are at these addresses."""
         band = self.band
         return Band(
-            shifted(band.reads, source - self.input),
+            self._reads(source - self.input),
             band.steps,
             band.ticks,
             shifted(band.chain, target - self.output),
@@ -45,13 +46,23 @@ class BandTemplate:
         moved = count(drained.low, target_step), count(drained.high, target_step), repeat(drained.period)
         return map(
             Band,
-            shifted_again(band.reads, by, source_step),
+            self._reads_again(by, source_step),
             repeat(band.steps),
             repeat(band.ticks),
             shifted_again(band.chain, target - self.output, target_step),
             map(drain_footprint, zip(*moved, repeat(drained.inner), strict=False)),
             repeat(band.oversized),
             repeat(band.counts),
+        )
+
+    def _reads(self, by: int) -> Sequence[Descriptor]:
+        reads = self.band.reads
+        return reads.shifted(by) if isinstance(reads, DescriptorRuns) else shifted(reads, by)
+
+    def _reads_again(self, by: int, step: int) -> Iterator[Sequence[Descriptor]]:
+        reads = self.band.reads
+        return (
+            map(reads.shifted, count(by, step)) if isinstance(reads, DescriptorRuns) else shifted_again(reads, by, step)
         )
 
     def footprint(self, target: int) -> DrainFootprint:
@@ -123,6 +134,7 @@ class BandTemplates:
         for band in item.make(item, first):
             size += len(band.reads) + len(band.chain)
             band.counts = {name: number for name, number in band.counts.items() if number}
+            band.reads = in_runs(band.reads)
             template = BandTemplate(band, item.input, item.output)
             if size <= MOST_CACHED_DESCRIPTORS:
                 templates.append(template)

@@ -96,8 +96,9 @@ class VectorMove:
 
     def on(self, scratch: np.ndarray) -> Move:
         """The move on that scratch, to be made as often as wanted."""
-        sources = _views(scratch, self.shape, self.source, self.source_strides, self.source_lanes)
-        targets = _views(scratch, self.shape, self.target, self.target_strides, self.target_lanes)
+        shape, source_strides, target_strides = folded(self.shape, self.source_strides, self.target_strides)
+        sources = _views(scratch, shape, self.source, source_strides, self.source_lanes)
+        targets = _views(scratch, shape, self.target, target_strides, self.target_lanes)
         convert = CONVERSIONS[self.conversion]
         if convert is _same:
             return partial(_copy, tuple(map(_runs, targets, sources)))
@@ -119,7 +120,8 @@ class VectorFill:
 
     def on(self, scratch: np.ndarray) -> Move:
         """The fill on that scratch, to be made as often as wanted."""
-        return partial(_views(scratch, self.shape, self.target, self.target_strides, (0,))[0].fill, self.value)
+        shape, strides, _ = folded(self.shape, self.target_strides, self.target_strides)
+        return partial(_views(scratch, shape, self.target, strides, (0,))[0].fill, self.value)
 
 
 class PackStep(Protocol):
@@ -182,13 +184,24 @@ class Packers:
         return packer
 
 
-def _views(scratch: np.ndarray, shape: Strides, first: int, strides: Strides, lanes: Sequence[int]) -> list[np.ndarray]:
-    """A view for each byte lane of a box, without the axes of one element: the fewer axes, the quicker the move.
+def folded(shape: Strides, source: Strides, target: Strides) -> tuple[Strides, Strides, Strides]:
+    """The same box with as few axes as possible, the largest source stride first: the fewer, the quicker the move.
 
     One axis stays: numpy's arithmetic makes plain numbers of arrays without any.
     """
-    axes = [axis for axis, extent in enumerate(shape) if extent != 1] or [0]
-    shape, strides = tuple(shape[axis] for axis in axes), tuple(strides[axis] for axis in axes)
+    axes: list[tuple[int, int, int]] = []
+    for inner in sorted(zip(source, target, shape, strict=True), reverse=True):
+        source_stride, target_stride, extent = inner
+        if axes and axes[-1][:2] == (extent * source_stride, extent * target_stride):
+            axes[-1] = source_stride, target_stride, axes[-1][2] * extent
+        elif extent != 1:
+            axes.append(inner)
+    sources, targets, extents = zip(*(axes or [(1, 1, 1)]), strict=True)
+    return extents, sources, targets
+
+
+def _views(scratch: np.ndarray, shape: Strides, first: int, strides: Strides, lanes: Sequence[int]) -> list[np.ndarray]:
+    """A view for each byte lane of a box."""
     return [np.ndarray(shape, np.uint8, scratch, first + lane, strides) for lane in lanes]
 
 

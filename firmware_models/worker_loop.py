@@ -49,7 +49,7 @@ class HasReads(Protocol):
     """What gathers: its descriptors, and whether a pitch among them is oversized."""
 
     @property
-    def reads(self) -> list[Descriptor]: ...
+    def reads(self) -> Sequence[Descriptor]: ...
 
     @property
     def oversized(self) -> bool: ...
@@ -94,7 +94,7 @@ def run_bands(worker: "WorkerContext", bands: Iterable[Band]) -> "Steps":
     yield from worker.wait_drains()
 
 
-def wait_groups(band: HasReads, spec: DeviceSpec) -> Sequence[list[Descriptor]]:
+def wait_groups(band: HasReads, spec: DeviceSpec) -> Sequence[Sequence[Descriptor]]:
     """The band's reads in groups that are issued together and waited for together."""
     size, reads = group_size(spec, oversized=band.oversized), band.reads
     if 0 < len(reads) <= size:

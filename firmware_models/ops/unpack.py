@@ -17,6 +17,7 @@ import attrs
 from tessbed.firmware_models.band import BAND_BYTES, Band, Budget, DrainFootprint, WorkItem, even_parts
 from tessbed.firmware_models.descriptors import DescriptorBuilder, build_descriptors
 from tessbed.firmware_models.geometry import BLOCK, PacketGeometry
+from tessbed.firmware_models.ops.joined_moves import join_moves
 from tessbed.firmware_models.partition import Level, Range, boxes, cut_elements
 from tessbed.firmware_models.tile_reader import TileReader
 from tessbed.firmware_models.vector_cost import box_ticks
@@ -283,7 +284,7 @@ class UnpackMaker:
             steps += part.moves(self.geometry, at, drain.scratch_strides)
             scratch, oversized = scratch + part.scratch_bytes, oversized or part.oversized
         ticks, footprint, counts = self.measures(block, drain, scratch)
-        return Band(reads, steps, ticks, drain.descriptors, footprint, oversized, counts)
+        return Band(reads, join_moves(steps), ticks, drain.descriptors, footprint, oversized, counts)
 
     def drain(self, block: OutputBlock) -> DescriptorBuilder:
         """What stores a block from its slot."""

@@ -17,6 +17,7 @@ from tessbed.sim.checkers.write_log import WriteLog
 from tessbed.sim.finding import Hazard, HazardAccess
 from tessbed.sim.source_line import SourceLine
 from tessbed.sim.transfer.descriptor import Descriptor
+from tessbed.sim.transfer.descriptor_run import DescriptorRun
 
 OVERSIZED_READS = 4
 """At most so many reads of an oversized pitch wait together (Tess document, "Execution and ownership")."""
@@ -75,7 +76,7 @@ class Staging:
                 self._late("scratch_reused", text, self._drain_of(seq), self._now("gather", first_seq, reach))
         alone = not self._reads
         self._reads[first_seq] = group
-        if alone and (len(group) == 1 or all(before[1] <= after[0] for before, after in pairwise(map(span, group)))):
+        if alone and _ascend(group):
             return
         reads = self._gathers()
         if not apart(list(reads.values())):
@@ -227,6 +228,13 @@ def span(d: Descriptor) -> Span:
     return d.scratch, d.scratch + (d.rows - 1) * d.scratch_pitch + d.row_bytes
 
 
+def _ascend(group: Sequence[Descriptor]) -> bool:
+    """Whether each lies in scratch behind the one before, with no byte in common."""
+    if type(group) is DescriptorRun:
+        return group.ascends
+    return len(group) == 1 or all(before[1] <= after[0] for before, after in pairwise(map(span, group)))
+
+
 def meet(some: Sequence[Descriptor], others: Sequence[Descriptor]) -> bool:
     """Whether two sets of descriptors touch a common scratch byte."""
     if not _meets([_reach(some)], _reach(others)):
@@ -262,6 +270,8 @@ def _rows(*sides: Sequence[Descriptor]) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 def _reach(chain: Sequence[Descriptor]) -> Span:
     """From the first byte of all to behind the last."""
+    if type(chain) is DescriptorRun:
+        return chain.reach
     if len(chain) == 1:
         _, low, rows, row_bytes, _, pitch = chain[0]
         return low, low + (rows - 1) * pitch + row_bytes

@@ -53,6 +53,7 @@ import attrs
 from simpy import Environment
 
 from tessbed.sim.dma.channel_pool import FOREVER, Pool
+from tessbed.sim.dma.grant_memo import Granting, ticks_after
 from tessbed.sim.dma.inflight import InFlightTransfer
 from tessbed.sim.dma.read_batch import ReadBatch
 from tessbed.sim.errors import HazardError
@@ -196,6 +197,37 @@ class Arbiter:
 
         In one tick nothing comes between its reads. Returns the horizon and the tick of the last grant.
         """
+        memo, first = pool.memo, len(group.grants)
+        limit = min(horizon, others_at)
+        if first or not memo.learns or type(group.transfer_costs) is not tuple:
+            tick = self._grant_reads(pool, group, tick, limit)
+        else:
+            tick = self._grant_by_memo(pool, group, tick, limit)
+        if len(group.dones) == group.transfers:
+            pool.leave()
+        group.granted(first, self.issue_ticks)
+        return min(horizon, group.causes_at), tick
+
+    def _grant_by_memo(self, pool: Pool, group: ReadBatch, tick: int, limit: int) -> int:
+        """Grant a whole group as it was granted before in the same state, else read by read."""
+        costs, memo, port = group.transfer_costs, pool.memo, group.stream.port
+        reserved = max(port.free - tick, 0)
+        state = id(costs), reserved, ticks_after(tick, pool.free_at), ticks_after(tick, pool.in_flight)
+        known = memo.find(state, limit - tick)
+        if known is None:
+            last = self._grant_reads(pool, group, tick, limit)
+            if len(group.dones) == group.transfers:
+                memo.learn(state, granting_of(pool, group, tick))
+            return last
+        if group.arrival > tick:
+            raise HazardError(f"transfer {group.key}: an effect precedes its cause")
+        group.grants, group.dones = [tick + at for at in known.grants], [tick + at for at in known.dones]
+        pool.free_at[:], pool.in_flight[:] = [tick + at for at in known.free_at], [tick + at for at in known.in_flight]
+        port.free, pool.ready_at = tick + known.port_free, tick + known.ready_at
+        return group.grants[-1]
+
+    def _grant_reads(self, pool: Pool, group: ReadBatch, tick: int, limit: int) -> int:
+        """Grant the reads of a group one by one, up to the limit; returns the tick of the last grant."""
         stream, arrival, grants, dones = group.stream, group.arrival, group.grants, group.dones
         port, latency, free_at, in_flight, credit_limit = (
             stream.port,
@@ -205,7 +237,6 @@ class Arbiter:
             pool.credits,
         )
         port_free, peak, first = port.free, pool.peak_in_flight, len(grants)
-        limit = min(horizon, others_at)
         idle_at, ready_at = min(free_at), tick
         for cost in group.transfer_costs[first:] if first else group.transfer_costs:
             if ready_at > tick:
@@ -232,7 +263,12 @@ class Arbiter:
             if len(in_flight) >= credit_limit and in_flight[0] > ready_at:
                 ready_at = in_flight[0]
         port.free, pool.peak_in_flight, pool.ready_at = port_free, peak, ready_at
-        if len(dones) == group.transfers:
-            pool.leave()
-        group.granted(first, self.issue_ticks)
-        return min(horizon, group.causes_at), tick
+        return tick
+
+
+def granting_of(pool: Pool, group: ReadBatch, tick: int) -> Granting:
+    """What granting all of a group, which was begun at `tick`, has led to."""
+    grants, dones = ticks_after(tick, group.grants), ticks_after(tick, group.dones)
+    free_at, in_flight = ticks_after(tick, pool.free_at), ticks_after(tick, pool.in_flight)
+    port_free, ready_at = group.stream.port.free - tick, pool.ready_at - tick
+    return Granting(tuple(group.transfer_costs), grants, dones, free_at, in_flight, port_free, ready_at)

@@ -14,6 +14,7 @@ from typing import Any
 
 import attrs
 
+from tessbed.sim.dma.grant_memo import GrantMemo
 from tessbed.sim.spec.device_spec import DIRECTIONS, DeviceSpec
 
 FOREVER = 1 << 62
@@ -47,6 +48,7 @@ class Pool:
     ready_at: int = attrs.field(default=FOREVER, init=False)
     in_flight: list[int] = attrs.field(factory=list, init=False)
     peak_in_flight: int = attrs.field(default=0, init=False)
+    memo: GrantMemo = attrs.field(factory=GrantMemo, init=False)
     join: Callable[[Any], None] = attrs.field(init=False)
     _in_order: bool = attrs.field(init=False)
 

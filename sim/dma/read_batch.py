@@ -19,6 +19,11 @@ none moves, only the last C is an event.
 | granted | as many `dones` as `transfers`; `causes_at` is known | at the first C still to be copied, or at the last C |
 | landed | `left` is 0 | no: `land_group` has informed the worker's stream |
 
+## Runs
+
+Of a `DescriptorRun` the first and the last read say whether all are plain, its costs are those of all equal runs, and
+copies that follow each other are one copy, where no two reads have a byte of scratch in common.
+
 ## Invariants
 
 1. `upcoming` has the C of granted reads that are not copied, in the order of grants; its C never fall. A read whose C
@@ -31,8 +36,11 @@ none moves, only the last C is an event.
    is met at its read's C, as by itself.
 """
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import count
+from operator import le
 
 import attrs
 import numpy as np
@@ -46,6 +54,7 @@ from tessbed.sim.events.event_queue import Alarm, Calls, queue_entry
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.transfer.cost import CostTable, TransferCost
 from tessbed.sim.transfer.descriptor import Descriptor
+from tessbed.sim.transfer.descriptor_run import DescriptorRun
 from tessbed.sim.transfer.memory import DeviceMemory, Mapping
 from tessbed.sim.transfer.movement import Place, locate
 
@@ -65,7 +74,7 @@ class ReadBatch:
     seq: int
     number: int
     arrival: int
-    transfer_costs: list[TransferCost]
+    transfer_costs: Sequence[TransferCost]
     descriptors: Sequence[Descriptor]
     mapping: Mapping
     transfers: int
@@ -158,12 +167,16 @@ class ReadBatch:
 
     def _expect(self, first: int) -> None:
         env, upcoming, posted = self.stream.env, self.upcoming, bool(self.upcoming)
-        for index in range(first, len(self.dones)):
-            done, turn = self.dones[index], event_queue.reserve_sequence(env)
-            if upcoming and done < upcoming[-1][0]:
-                event_queue.post_reserved(env, done, turn, Alarm((lambda _, index=index: self._overtake(index),)))
-            else:
-                upcoming.append((done, turn, index))
+        dones, before = self.dones[first:] if first else self.dones, upcoming[-1][0] if posted else 0
+        turns = event_queue.reserve_sequences(env, len(dones))
+        if all(map(le, (before, *dones), dones)):
+            upcoming.extend(zip(dones, turns, count(first), strict=False))
+        else:
+            for index, (done, turn) in enumerate(zip(dones, turns, strict=True), first):
+                if upcoming and done < upcoming[-1][0]:
+                    event_queue.post_reserved(env, done, turn, Alarm((lambda _, index=index: self._overtake(index),)))
+                else:
+                    upcoming.append((done, turn, index))
         if not posted:
             self._post_next(*upcoming[0][:2])
 
@@ -190,19 +203,21 @@ class ReadBatch:
 
     def _copy_upcoming(self) -> None:
         """Copy what is due, and what would be next to happen anyhow but for the last: its tick is the worker's."""
-        env, upcoming, packing = self.stream.env, self.upcoming, self.stream.wait_state.packing
-        while True:
-            done, _, index = upcoming.popleft()
-            if packing:
-                self.stream.wait_state.pack_before(done)
-            self._copy(index)
-            self.left -= 1
-            if not upcoming:
-                return
-            done, turn, _ = upcoming[0]
-            if self.left == 1 or not event_queue.is_first(env, done, turn):
-                self._post_next(done, turn)
-                return
+        upcoming, wait_state = self.upcoming, self.stream.wait_state
+        number = min(bisect_left(upcoming, event_queue.before_all(self.stream.env)), self.left - 1) or 1
+        due = [upcoming.popleft() for _ in range(number)]
+        (first_done, _, first), (last_done, _, last) = due[0], due[-1]
+        if wait_state.packing:
+            wait_state.pack_before(first_done)
+        alone = not wait_state.packing or wait_state.packing[0][0] >= last_done
+        if not (alone and last - first == number - 1 and self._copy_together(first, number)):
+            for done, _, index in due:
+                if wait_state.packing:
+                    wait_state.pack_before(done)
+                self._copy(index)
+        self.left -= number
+        if upcoming:
+            self._post_next(*upcoming[0][:2])
 
     def _overtake(self, index: int) -> None:
         """A read is done before one that was granted before it."""
@@ -229,6 +244,25 @@ class ReadBatch:
             shape = rows, row_bytes
             source = np.ndarray(shape, np.uint8, mapping.array, offset, (pitch, 1))
             np.ndarray(shape, np.uint8, stream.wait_state.scratch, low, (scratch_pitch, 1))[...] = source
+
+    def _copy_together(self, first: int, number: int) -> bool:
+        """Copy so many reads from index `first` on as one, if they are a run without a common byte of scratch."""
+        run, stream = self.descriptors, self.stream
+        if type(run) is not DescriptorRun or self.anew is not None or not run.ascends:
+            return False
+        address, low, rows, row_bytes, pitch, scratch_pitch = run.first
+        offset, low = address + first * run.address_step - self.mapping.address, low + first * run.scratch_step
+        size = run.dense_bytes
+        if size:
+            size *= number
+            stream.wait_state.view[low : low + size] = self.mapping.view[offset : offset + size]
+        else:
+            shape, size = (number, rows, row_bytes), number * rows * row_bytes
+            source = np.ndarray(shape, np.uint8, self.mapping.array, offset, (run.address_step, pitch, 1))
+            target = np.ndarray(shape, np.uint8, stream.wait_state.scratch, low, (run.scratch_step, scratch_pitch, 1))
+            target[...] = source
+        self.moved_bytes += size
+        return True
 
     def _copy_from(self, place: Place | None, index: int) -> None:
         """Copy a read that was looked up again; without a place it has a fault."""
@@ -272,6 +306,8 @@ def batch_of(
     mapping: Mapping,
 ) -> ReadBatch | None:
     """The group of these reads; None where one of them is not plain: it leaves the mapping or misuses the scratch."""
+    if type(descriptors) is DescriptorRun:
+        return _batch_of_run(stream, seq, arrival, descriptors, costs, mapping)
     known, capacity, transfer_costs = costs.reads, stream.wait_state.scratch.size, []
     base, end = mapping.address, mapping.end
     for descriptor in descriptors:
@@ -286,3 +322,17 @@ def batch_of(
     return ReadBatch(
         stream, seq, stream.requests + 1, arrival, transfer_costs, descriptors, mapping, len(transfer_costs)
     )
+
+
+def _batch_of_run(
+    stream: TransferStream, seq: int, arrival: int, run: DescriptorRun, costs: CostTable, mapping: Mapping
+) -> ReadBatch | None:
+    """The group of the reads of a run, of which the first and the last say whether all are plain."""
+    transfer_costs = costs.read_run(run)
+    (low, end), (scratch_low, scratch_end) = run.memory_reach, run.reach
+    _, _, rows, row_bytes, _, scratch_pitch = run.first
+    if low < mapping.address or end > mapping.end:
+        return None
+    if scratch_low < 0 or scratch_end > stream.wait_state.scratch.size or (rows > 1 and scratch_pitch < row_bytes):
+        return None
+    return ReadBatch(stream, seq, stream.requests + 1, arrival, transfer_costs, run, mapping, run.length)

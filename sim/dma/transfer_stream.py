@@ -10,7 +10,7 @@ is next looked at. Should its worker come to wait for it, it gets its event, in 
 from collections import Counter, deque
 from collections.abc import Sequence
 from operator import mul
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 from simpy import Environment
@@ -22,6 +22,7 @@ from tessbed.sim.events import event_queue
 from tessbed.sim.stats import WORD, Digest, Traffic
 from tessbed.sim.transfer.cost import TransferCost
 
+T = TypeVar("T")
 BATCH = 1024
 FIELDS = 4
 """What is kept of each transfer until it is accounted for: number, G, C, cost."""
@@ -67,6 +68,7 @@ class TransferStream:
     _weighted_done: int = attrs.field(default=0, init=False)
     _single: list[Any] = attrs.field(factory=list, init=False)
     _transfer_costs: list[TransferCost] = attrs.field(factory=list, init=False)
+    _shared: list[tuple[TransferCost, ...]] = attrs.field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.worker, self.write = self.wait_state.worker, self.kind == "write"
@@ -135,9 +137,8 @@ class TransferStream:
             numbers, grants, dones, transfer_costs = (self._single[field::FIELDS] for field in range(FIELDS))
             self._single.clear()
             self._add(numbers, grants, dones, transfer_costs)
-        traffic, transfer_costs = self.traffic, {id(cost): cost for cost in self._transfer_costs}
-        for number, transfers in Counter(map(id, self._transfer_costs)).items():
-            cost = transfer_costs[number]
+        traffic, shared = self.traffic, _times(self._shared)
+        for cost, transfers in _times(self._transfer_costs) + [(cost, n) for costs, n in shared for cost in costs]:
             self.port.busy_ticks += transfers * cost.m
             traffic.transfers += transfers
             traffic.descriptors += transfers * len(cost.segments)
@@ -148,6 +149,7 @@ class TransferStream:
             traffic.rmw_granules += transfers * cost.partial_granules
             traffic.due_bytes += transfers * cost.payload_bytes if self.moves else 0
         self._transfer_costs.clear()
+        self._shared.clear()
 
     def _add(
         self,
@@ -156,13 +158,16 @@ class TransferStream:
         dones: Sequence[int],
         transfer_costs: Sequence[TransferCost],
     ) -> None:
-        """Account for transfers that are done."""
+        """Account for transfers that are done; costs in a tuple are shared by many groups."""
         self.landed += len(numbers)
         self._sum_grant += sum(grants)
         self._sum_done += sum(dones)
         self._weighted_done += sum(map(mul, numbers, dones)) - self.zero * sum(numbers)
-        self._transfer_costs += transfer_costs
-        if len(self._transfer_costs) >= BATCH:
+        if type(transfer_costs) is tuple:
+            self._shared.append(transfer_costs)
+        else:
+            self._transfer_costs += transfer_costs
+        if len(self._transfer_costs) + len(self._shared) >= BATCH:
             self.book()
 
     @property
@@ -176,3 +181,10 @@ class TransferStream:
         start, done = self.zero * self.landed, self._sum_done - self.zero * self.landed
         sums = (self._sum_grant - start, done - self.latency * self.landed, done)
         return Digest(self.landed, *sums, self._weighted_done & WORD)
+
+
+def _times(some: Sequence[T]) -> list[tuple[T, int]]:
+    """Each of them, as an object, once, and how often it is there."""
+    numbers = [*map(id, some)]
+    objects = dict(zip(numbers, some, strict=True))
+    return [(objects[number], times) for number, times in Counter(numbers).items()]

@@ -19,8 +19,8 @@ launch up to millions of transfers. Hence these departures, all of them here:
 - Entries that are no events. A transfer, a read batch or an Alarm is in the queue itself, again and again, with
   other `callbacks` each time. `queue_entry` gives a class the `_ok` that `step` looks at.
 - Reserved sequences. `reserve_sequence` takes a number now for what is posted later: so an entry comes where it would
-  have come had it been posted at once. A read batch keeps only its first copy in the queue, and so knows by `is_first`
-  whether the next would be taken next anyway, and may be done at once.
+  have come had it been posted at once. A read batch keeps only its first copy in the queue, and so knows by
+  `before_all` which of the next would be taken next anyway, and may be done at once.
 - Wake-ups. `wake` calls the callbacks at once where nothing that is in the queue can come before: no entry of this tick
   at or before the place of workers. Else it posts. Both have the same order of effects.
 - Looking ahead. `earliest_cause` goes through the heap in place for the first tick at which an entry can cause
@@ -40,6 +40,8 @@ read its `core.Environment.step` and `events.Process._resume`, run the suite, an
 
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import islice
+from math import inf
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -115,6 +117,11 @@ def reserve_sequence(env: Environment) -> int:
     return next(env._eid)
 
 
+def reserve_sequences(env: Environment, number: int) -> list[int]:
+    """So many places in a row."""
+    return list(islice(env._eid, number))
+
+
 def post_reserved(env: Environment, tick: int, turn: int, event: Any) -> None:
     """Let the callbacks of an effect be called at `tick`, as if it had been posted when `turn` was given."""
     heappush(env._queue, (tick, EFFECT, turn, event))
@@ -129,13 +136,13 @@ def post_again(env: Environment, event: Any) -> None:
     heappush(queue, (*second[:2], first[2], event))
 
 
-def is_first(env: Environment, tick: int, turn: int) -> bool:
-    """Whether an effect of that tick and turn would come before all that is in the queue."""
+def before_all(env: Environment) -> tuple[int | float, int | float]:
+    """Effects whose (tick, turn) is less than this would come before all that is in the queue."""
     queue = env._queue
     if not queue:
-        return True
+        return inf, 0
     first, place, number, _ = queue[0]
-    return first > tick or (first == tick and (place > EFFECT or number > turn))
+    return first, inf if place > EFFECT else number
 
 
 def earliest_cause(env: Environment, causes_at: Callable[[int, Any], int], never: int) -> int:

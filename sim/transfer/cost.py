@@ -17,6 +17,7 @@ from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.transfer.block_count import covered, touched, touched_by_rows
 from tessbed.sim.transfer.descriptor import Descriptor, check_fields
+from tessbed.sim.transfer.descriptor_run import DescriptorRun
 
 MOST_CACHED = 1024
 
@@ -31,6 +32,12 @@ DescriptorClass = tuple[int, int, int, int, int]
 
 
 """A shape, then scratch_pitch: descriptors of one class cost the same, and all of them fit the fields or none."""
+
+
+RunClass = tuple[int, int, int, int, int, int, int]
+
+
+"""A class, then count and address step modulo a page: runs of one class cost the same, read by read."""
 
 
 class Counts(NamedTuple):
@@ -87,11 +94,12 @@ class TransferCost:
 class CostTable:
     """Transfer costs transfers for one spec, keeping the descriptor classes that it has met, KEPT of each sort at most.
 
-    `reads` are those of reads, to look into before asking.
+    `reads` are those of reads, to look into before asking; those of a run are one tuple, the same for all equal runs.
     """
 
     spec: DeviceSpec
     reads: dict[DescriptorClass, TransferCost] = attrs.field(factory=dict, init=False)
+    _runs: dict[RunClass, tuple[TransferCost, ...]] = attrs.field(factory=dict, init=False)
     _writes: dict[DescriptorClass, Segment] = attrs.field(factory=dict, init=False)
     _drains: dict[DescriptorClass, TransferCost] = attrs.field(factory=dict, init=False)
 
@@ -105,6 +113,16 @@ class CostTable:
             _make_room(self.reads)
             cost = self.reads[key] = _cost("read", self.spec, (price(self.spec, count_read(self.spec, key[:4])),))
         return cost
+
+    def read_run(self, run: DescriptorRun) -> tuple[TransferCost, ...]:
+        """The cost of each gather read of a run; raises HazardError for a field that is too narrow."""
+        address, _, rows, row_bytes, pitch, scratch_pitch = run.first
+        key = (address % PAGE_BYTES, rows, row_bytes, pitch, scratch_pitch, run.length, run.address_step % PAGE_BYTES)
+        costs = self._runs.get(key)
+        if costs is None:
+            _make_room(self._runs)
+            costs = self._runs[key] = tuple(map(self.read, run))
+        return costs
 
     def drain(self, descriptor: Descriptor) -> TransferCost:
         """The cost of a drain chain of one descriptor."""
@@ -132,7 +150,7 @@ class CostTable:
         return _cost("write", self.spec, tuple(segments))
 
 
-def _make_room(known: dict[DescriptorClass, Any]) -> None:
+def _make_room(known: dict[Any, Any]) -> None:
     """Forget everything when there is too much: long lives of ever new shapes must not fill the memory."""
     if len(known) >= MOST_CACHED:
         known.clear()

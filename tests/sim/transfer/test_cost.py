@@ -1,10 +1,14 @@
 """The five integers of a transfer, by hand, and the fields that are never narrowed."""
 
+from itertools import product
+
 import pytest
 
 from tessbed.sim.errors import HazardError
 from tessbed.sim.spec.device_spec import DeviceSpec, override
+from tessbed.sim.transfer.cost import CostTable
 from tessbed.sim.transfer.descriptor import Descriptor
+from tessbed.sim.transfer.descriptor_run import DescriptorRun
 from tests.sim.costs import chain_cost, read_cost
 from tests.sim.rig import DATA, build, read
 
@@ -147,3 +151,14 @@ def test_a_chain_needs_a_descriptor() -> None:
     """An empty chain is a hazard."""
     with pytest.raises(HazardError):
         chain_cost(DeviceSpec(), [])
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_the_reads_of_a_run_cost_what_each_costs(rows: int) -> None:
+    """Runs that differ by their start, their step or their length have costs of their own, equal ones the very same."""
+    table = CostTable(DeviceSpec())
+    for start, step, count in product((0, 40, 4090), (16, 40, 4096 + 16, -8), (1, 9)):
+        run = DescriptorRun(Descriptor(0x8000_1000 + start, 0, rows, 30, 100, 30), count, step, 90)
+        costs = table.read_run(run)
+        assert costs == tuple(map(CostTable(DeviceSpec()).read, run))
+        assert table.read_run(run.shifted(8192)) is costs

@@ -51,7 +51,9 @@ def blocks_of(plan: Plan, classes: tuple[TileClass, ...]) -> list[Block]:
     outer = _outer_loops(plan)
     if plan.tile_format is TileFormat.CBLOCKED:
         return [block for tiles in classes for block in _channel_blocks(plan, outer, tiles)]
-    return [_pixel_major(plan, outer, tiles) for tiles in classes]
+    scattered = plan.c.stride_bytes != plan.linear_dtype.width
+    step = plan.c.tile * plan.c.stride_bytes if scattered else 0
+    return [_pixel_major(plan, outer, step, tiles) for tiles in classes]
 
 
 def gaps_of(plan: Plan, classes: tuple[TileClass, ...]) -> Iterator[Gap]:
@@ -87,9 +89,9 @@ def _loops(plan: Plan, outer: list[Loop], tiles: TileClass, pixel_bytes: int) ->
     )
 
 
-def _pixel_major(plan: Plan, outer: list[Loop], tiles: TileClass) -> Block:
+def _pixel_major(plan: Plan, outer: list[Loop], scattered_step: int, tiles: TileClass) -> Block:
     stored = tiles.stored_channels
-    loops = _merged(_loops(plan, outer, tiles, stored * plan.tiled_dtype.width))
+    loops = _merged(_loops(plan, outer, tiles, stored * plan.tiled_dtype.width), scattered_step)
     places = (tiles.tiled_offset, tiles.linear_offset)
     return Block(*_columns(loops), tiles.extents[0], stored, plan.c.stride_bytes, *places)
 
@@ -108,14 +110,23 @@ def _channel_blocks(plan: Plan, outer: list[Loop], tiles: TileClass) -> Iterator
             yield Block(*columns, channels, CHANNEL_BLOCK, plan.c.stride_bytes, *places)
 
 
-def _merged(loops: Iterable[Loop]) -> list[Loop]:
-    """Without unit loops; an outer loop that continues the inner one on both sides becomes part of it."""
+def _merged(loops: Iterable[Loop], apart: int = 0) -> list[Loop]:
+    """Without unit loops; an outer loop that continues the inner one on both sides becomes part of it.
+
+    One of the linear step `apart` does not: tiles of scattered channels, which have a step of their own where pixels
+    are dense (`numpy_whole`).
+    """
     merged: list[Loop] = []
     count, tiled_step, linear_step = 0, 0, 0  # of the last one; none continues a loop of no steps
     for extent, tiled, linear in loops:
         if extent == 1:
             continue
-        if count and tiled_step == extent * tiled and linear_step == extent * linear:
+        if (
+            count
+            and tiled_step == extent * tiled
+            and linear_step == extent * linear
+            and apart not in (linear, linear_step)
+        ):
             count *= extent
             merged[-1] = (count, tiled, linear)
         else:

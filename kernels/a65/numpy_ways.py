@@ -34,6 +34,7 @@ from tessbed.kernels.a65.numpy_sides import is_scattered, is_sparse, short_rows,
 from tessbed.kernels.a65.numpy_steps import APART_BYTES, BYTE, FEW_LINES_BYTES, Step, StridedView, items
 from tessbed.kernels.a65.numpy_values import LONG, SCALARS, Narrow, Widen
 from tessbed.kernels.a65.numpy_whole import DensePixels, PlaneViews, WholePack, WholeUnpack
+from tessbed.kernels.operations import TileFormat
 from tessbed.kernels.plan import Plan
 
 NARROW_CHANNELS, WIDE_CHANNELS = 32, 64
@@ -75,17 +76,19 @@ def _pixels_of(block: Block) -> int:
 def _fits_whole(plan: Plan, blocks: Sequence[Block], most_scattered: int) -> bool:
     """Whether the values of the plan are made at once: few ones, dense on the linear side, hardly padded."""
     scalars, most = prod(plan.shape), WHOLE_SCALARS
-    if is_scattered(blocks[0]) and not _turns_whole(blocks):
+    if is_scattered(blocks[0]) and not _turns_whole(plan, blocks):
         most = most_scattered if len(blocks) > 2 else 0  # two blocks are turned better in pieces
     if scalars > most or plan.linear.required_bytes != scalars * plan.linear_dtype.width:
         return False
     return not (plan.packs and any(_put_together(plan, block) for block in blocks))
 
 
-def _turns_whole(blocks: Sequence[Block]) -> bool:
+def _turns_whole(plan: Plan, blocks: Sequence[Block]) -> bool:
     """Whether the pixels of several blocks are put together in scratch, and all turned at once."""
     first = blocks[0]
-    return len(blocks) > 1 and first.channels >= ITEM_CHANNELS and is_scattered(first) and short_rows(first)
+    if len(blocks) == 1 or first.channels < ITEM_CHANNELS or plan.tile_format is TileFormat.CBLOCKED:
+        return False
+    return is_scattered(first) and short_rows(first)
 
 
 def _put_together(plan: Plan, block: Block) -> bool:
@@ -95,7 +98,7 @@ def _put_together(plan: Plan, block: Block) -> bool:
 
 def _whole_steps(plan: Plan, blocks: Sequence[Block], change: Narrow | Widen | None) -> Iterator[Step]:
     width, planes, packs, scalars = plan.linear_dtype.width, plan.tiled_dtype.width, plan.packs, prod(plan.shape)
-    turn, lanes = _turn_of(plan) if _turns_whole(blocks) else None, []
+    turn, lanes = _turn_of(plan) if _turns_whole(plan, blocks) else None, []
     places = _Places(width, turn)
     for block in blocks:
         if is_padded(plan, block):

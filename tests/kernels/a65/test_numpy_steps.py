@@ -1,5 +1,6 @@
 """The numpy rows' steps: pieces cover an array once, and the steps of a plan write every byte of its output once."""
 
+from itertools import permutations, product
 from math import prod
 from threading import Thread
 
@@ -18,6 +19,7 @@ from tests.oracle import Geometry, expected_output
 from tests.requests import request_of
 from tests.words import source_of
 
+HWC_OF_FOUR = (-1, 1, 2, 3)
 HWC, CHW = (-1, 0, 1, 2), (-1, 1, 2, 0)
 SHAPES = ((), (1,), (7,), (PIECE_SCALARS + 1,), (3, 2, PIECE_SCALARS - 1), (5, 300, 301), (2, 3, 9, 400, 40), (4, 0, 3))
 
@@ -149,6 +151,23 @@ def test_every_way_is_right(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     monkeypatch.setattr(numpy_padded, "PIXEL_BYTES", 128)
     with using("numpy"):
         for geometry in (*random_geometries(30, 12), *random_geometries(30, 12, FAMILY)):
+            source = source_of(geometry)
+            assert outcome(geometry, source) == expected_output(geometry, source), name_of(geometry)
+
+
+@pytest.mark.parametrize("way", ["as they are", "turned at once", "pieces", "spread"])
+def test_every_dense_order(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    """Whatever order a dense linear side has its axes in, and wherever loops over tiles of channels go on in others."""
+    take(way, monkeypatch)
+    shape, kinds = (2, 3, 5, 6), (("tess", "bf16", None), ("detess", "bf16", None), ("detesscast", "bf16", "fp32"))
+    with using("numpy"):
+        for order, tile, (op, dtype, to) in product(
+            permutations(range(4)), ((1, 2, 3, 4), (1, 3, 4, 2)), (*kinds, *FAMILY)
+        ):
+            step, strides = {"int8": 1, "bf16": 2, "fp32": 4}[to or dtype], [0] * 4
+            for axis in reversed(order):
+                strides[axis], step = step, step * shape[axis]
+            geometry = Geometry(op, shape, dtype, HWC_OF_FOUR, tile, to=to, strides_bytes=tuple(strides))
             source = source_of(geometry)
             assert outcome(geometry, source) == expected_output(geometry, source), name_of(geometry)
 

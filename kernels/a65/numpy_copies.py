@@ -75,9 +75,9 @@ def is_word(block: Block) -> bool:
     return block.channels == block.plane_bytes == 1
 
 
-def word_views(block: Block, dtype: np.dtype = WORD) -> Views:
-    """Single channels of words: scalars of `dtype` on the linear side, and the words of the tiled one."""
-    linear = StridedView(dtype, block.extents, block.linear_offset, block.linear)
+def word_views(block: Block) -> Views:
+    """Single channels as the words of both sides."""
+    linear = StridedView(WORD, block.extents, block.linear_offset, block.linear)
     return linear, StridedView(WORD, block.extents, block.tiled_offset, block.tiled)
 
 

@@ -53,7 +53,7 @@ class PaddedPixels:
 
 @attrs.frozen(eq=False)
 class PadCopies:
-    """Few channels to padded pixels, byte by byte: `sources`, and where in a pixel each of them goes."""
+    """Few channels to padded pixels: `sources`, bytes or words, and where in a pixel each of them goes."""
 
     pixels: PaddedPixels
     sources: tuple[StridedView, ...]
@@ -77,7 +77,10 @@ class PadCopies:
     def bind(self, shape: Shape) -> tuple:
         """Room for pixels, the same in the order of loops, and the bytes of each source there."""
         room, whole = self.pixels.bind(shape)
-        goals = [np.ndarray(shape, BYTE, room, place, whole.strides) for place in self.places]  # pyright: ignore[reportArgumentType]
+        goals = [
+            np.ndarray(shape, view.dtype, room, place, whole.strides)  # pyright: ignore[reportArgumentType]
+            for view, place in zip(self.sources, self.places, strict=True)
+        ]
         return room, whole, goals
 
 

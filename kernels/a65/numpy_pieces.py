@@ -9,7 +9,6 @@ How the sides are reached: `numpy_sides`.
 from collections.abc import Callable
 from functools import partial
 from math import prod
-from typing import NamedTuple
 
 import attrs
 import numpy as np
@@ -29,7 +28,6 @@ from tessbed.kernels.a65.numpy_values import (
     Widen,
     join_planes,
     planes_of,
-    raise_words,
 )
 
 LINEAR, TURNED, MADE = 8, 9, 11
@@ -164,21 +162,6 @@ class UnpackPieces:
         sparse = self.widen is not None and linear.strides[-1] != linear.dtype.itemsize
         made = room.array(MADE, linear.dtype) if sparse else None  # numpy calculates contiguous values at once
         return loaded, lambda target: turn(target, partial(copy_to, last)), made, made
-
-
-class RaiseStep(NamedTuple):
-    """Words of `source` to the upper halves of the words of `target`, without scratch."""
-
-    target: StridedView
-    source: StridedView
-    calculates = True
-
-    @property
-    def written(self) -> tuple[StridedView, ...]:
-        return (self.target,)
-
-    def run(self, source: np.ndarray, target: np.ndarray) -> None:
-        raise_words(self.source.over(source), self.target.over(target))
 
 
 def copy_to(source: np.ndarray, target: np.ndarray) -> None:

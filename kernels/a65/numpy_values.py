@@ -76,11 +76,6 @@ def join_planes(planes: Sequence[np.ndarray], dtype: np.dtype) -> Change:
     return join
 
 
-def raise_words(words: np.ndarray, target: np.ndarray) -> None:
-    """Words to the upper halves of others, whose lower ones become zero: numpy casts them a few thousand at a time."""
-    np.left_shift(words, SIXTEEN, target, dtype=LONG, casting="unsafe")
-
-
 def keep_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change]:
     """Words as they are."""
     words = room.array(WORDS, WORD)

@@ -29,7 +29,7 @@ from tessbed.kernels.a65.numpy_copies import (
     word_views,
 )
 from tessbed.kernels.a65.numpy_padded import PackPadded, PadCopies, PaddedPixels
-from tessbed.kernels.a65.numpy_pieces import PackPieces, RaiseStep, UnpackPieces
+from tessbed.kernels.a65.numpy_pieces import PackPieces, UnpackPieces
 from tessbed.kernels.a65.numpy_sides import is_scattered, is_sparse, short_rows, sides_of
 from tessbed.kernels.a65.numpy_steps import APART_BYTES, BYTE, FEW_LINES_BYTES, Step, StridedView, items
 from tessbed.kernels.a65.numpy_values import LONG, SCALARS, Narrow, Widen
@@ -51,8 +51,8 @@ ITEM_CHANNELS = 16
 """Channels from which pixels of scratch are copied to and from tiles before or behind a turn of all."""
 FEW_PIXELS = 512
 """Pixels of a block up to which bytes are copied without scratch."""
-WHOLE_SCALARS, WHOLE_WORDS = 1 << 18, 1 << 16
-"""Scalars of a plan up to which it is converted at once; words that are moved between scattered channels."""
+WHOLE_SCALARS = 1 << 18
+"""Scalars of a plan up to which it is converted at once."""
 
 Rows = Callable[[Plan, Sequence[Block]], Iterator[Step]]
 """The steps for the blocks of a plan, whose loops are in the order of the linear side."""
@@ -62,7 +62,7 @@ def values(change: Narrow | Widen | None) -> Rows:
     """The rows of a conversion of values between tiled and linear scalars; None takes words apart or joins them."""
 
     def rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
-        if _fits_whole(plan, blocks, WHOLE_SCALARS):
+        if _fits_whole(plan, blocks):
             return _whole_steps(plan, blocks, change)
         return (step for block in blocks for step in _piece_steps(plan, block, change))
 
@@ -73,12 +73,12 @@ def _pixels_of(block: Block) -> int:
     return prod(block.extents)
 
 
-def _fits_whole(plan: Plan, blocks: Sequence[Block], most_scattered: int) -> bool:
+def _fits_whole(plan: Plan, blocks: Sequence[Block]) -> bool:
     """Whether the values of the plan are made at once: few ones, dense on the linear side, hardly padded."""
-    scalars, most = prod(plan.shape), WHOLE_SCALARS
+    scalars = prod(plan.shape)
+    if scalars > WHOLE_SCALARS or plan.linear.required_bytes != scalars * plan.linear_dtype.width:
+        return False
     if is_scattered(blocks[0]) and not _turns_whole(plan, blocks):
-        most = most_scattered if len(blocks) > 2 else 0  # two blocks are turned better in pieces
-    if scalars > most or plan.linear.required_bytes != scalars * plan.linear_dtype.width:
         return False
     return not (plan.packs and any(_put_together(plan, block) for block in blocks))
 
@@ -173,7 +173,7 @@ def _padded_pixels(plan: Plan, block: Block) -> PaddedPixels:
 
 
 def _raised_copies(block: Block) -> PadCopies:
-    """Few words to the upper halves of others, byte by byte, with the lower halves as their padding."""
+    """Few words to the upper halves of others, byte by byte or whole, with the lower halves as their padding."""
     extents, tiled, linear, channels, width = block.extents, block.tiled, block.linear, block.channels, LONG.itemsize
     step, lanes = block.channel_stride_bytes, range(channels)
     if is_scattered(block):  # a loop over channels, each of them a pixel
@@ -184,6 +184,8 @@ def _raised_copies(block: Block) -> PadCopies:
     bytes_of = [(lane, byte) for byte in range(2) for lane in lanes]
     offsets = [block.tiled_offset + byte * block.plane_bytes + lane for lane, byte in bytes_of]
     sources = tuple([StridedView(BYTE, extents, offset, tiled) for offset in offsets])
+    if is_word(block):
+        sources, bytes_of = (word_views(block)[1],), bytes_of[:1]
     places = tuple([width * lane + 2 + byte for lane, byte in bytes_of])
     return PadCopies(PaddedPixels(view, tuple(range(len(extents))), 0), sources, places)
 
@@ -214,13 +216,11 @@ def word_rows(word: int) -> Rows:
 
     def rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
         bytewise = _is_small(plan, blocks) or not keeps_environment()
-        if not bytewise and blocks[0].channels >= LANES and _fits_whole(plan, blocks, WHOLE_WORDS):
+        if not bytewise and blocks[0].channels >= LANES and _fits_whole(plan, blocks):
             yield from _whole_steps(plan, blocks, None)
             return
         for block in blocks:
-            if word and not bytewise and is_word(block):
-                yield RaiseStep(*word_views(block, LONG))
-            elif word and block.channels < FEW_CHANNELS and _pixels_of(block) > FEW_PIXELS and not is_sparse(block):
+            if word and block.channels < FEW_CHANNELS and _pixels_of(block) > FEW_PIXELS and not is_sparse(block):
                 yield _raised_copies(block)
             elif bytewise or (block.channels < FEW_CHANNELS and not _put_together(plan, block)):
                 yield from byte_steps(plan, block, word)

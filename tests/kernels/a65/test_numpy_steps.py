@@ -95,7 +95,7 @@ def test_scratch_is_kept_by_each_thread() -> None:
 
 
 NO_BYTES = {"SMALL_SCALARS": 0, "SMALL_BLOCK_SCALARS": 0, "LANES": 0}
-PIECES = NO_BYTES | {"WHOLE_SCALARS": 0, "WHOLE_WORDS": 0}
+PIECES = NO_BYTES | {"WHOLE_SCALARS": 0}
 
 
 def _always(*_: int) -> bool:

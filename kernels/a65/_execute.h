@@ -203,9 +203,22 @@ static RowMover *relay_row(Row *row, u8 (*streams)[MAX_STREAMS][16], const Progr
 #define narrow_dense(program, tiles) 0
 #endif
 
+/* Rows of whole pixels have movers for several of them (_pixels.h); `other` moves those that have not. */
+#if defined(TESSBED_SSSE3)
+static RowMover *whole_pixels(Row *row, const Program *program, RowMover *other) {
+    if (movers->rows_of) row->rows = movers->rows_of(row, program->tiled_width, program->packs != 0);
+    return row->rows ? movers->each_row : other;
+}
+#define WHOLE_PIXELS(row, program, other) whole_pixels(row, program, other)
+#else
+#define WHOLE_PIXELS(row, program, other) other
+#endif
+
 static RowMover *choose_mover(Row *row, u8 (*streams)[MAX_STREAMS][16], const Program *program) {
     const Ways ways = ways_of(program->conversion, program->packs);
 #if defined(TESSBED_SSSE3)
+    row->rows = NULL;
+    row->group = 0;
     if (row->relay && wants_relay(row, program)) return relay_row(row, streams, program);
 #endif
     const int packs = program->packs != 0;
@@ -219,16 +232,21 @@ static RowMover *choose_mover(Row *row, u8 (*streams)[MAX_STREAMS][16], const Pr
         return ways.streams;
     }
     if (compact && row->linear_step == n * row->width && row->stored == n) {
-        if (ways.same && (n == 1 || program->conversion == COPY)) return ways.same;
+        if (ways.same && (n == 1 || program->conversion == COPY)) {
+#if defined(TESSBED_SSSE3)
+            row->rows = packs ? movers->pack_same_rows : movers->unpack_same_rows;
+#endif
+            return ways.same;
+        }
         if (ways.cross && n <= 8) {
             row->group = 8 / n;
             cross_table(row, packs, 0, row->table);
             memcpy(row->table + 16, row->table, 16);
             cross_table(row, packs, 16 - row->group * row->tiled_step, row->last_table);
-            return ways.cross;
+            return WHOLE_PIXELS(row, program, ways.cross);
         }
     }
-    return ways.runs;
+    return WHOLE_PIXELS(row, program, ways.runs);
 }
 
 static int scattered(const Program *program) { return program->strides[0] != program->width; }
@@ -414,6 +432,7 @@ static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 st
     for (int i = 0; i < 3; i++) nest->relay[i].buffers = &ends->buffers->relay;
     row->relay = nest->relay;
     row->pixels = last->count;
+    row->rows = NULL;
 #endif
 #if defined(TESSBED_SSSE3)
     if ((nest->mover = narrowing(program, row))) return;
@@ -483,6 +502,10 @@ static int short_rows(const Stage *s, i64 pixels) {
 static void run_rows(const Nest *nest, const Loop *loop, u8 *tiled, u8 *linear) {
     RowMover *mover = nest->mover;
     i64 pixels = loop[1].count, bytes = pixels * nest->row.tiled_step;
+#if defined(TESSBED_SSSE3)
+    if (nest->row.rows) nest->row.rows(&nest->row, tiled, loop->tiled, linear, loop->linear, loop->count, pixels);
+    else
+#endif
     if (mover == movers->pack_same)
         for (i64 i = 0; i < loop->count; i++) copy_run(tiled + i * loop->tiled, linear + i * loop->linear, bytes);
     else if (mover == movers->unpack_same)

@@ -12,6 +12,11 @@
 
 #define MAX_STREAMS 8
 
+#if defined(TESSBED_SSSE3)
+struct Row;
+typedef void RowsMover(const struct Row *row, u8 *tiled, i64 tiled_row, u8 *linear, i64 linear_row, i64 rows, i64 pixels);
+#endif
+
 typedef struct Row { /* tables are bytes: the layout must not depend on the vectors that a file is compiled for */
     i64 channels, stored, plane; /* logical and stored channels; from low to high plane */
     i64 tiled_step, linear_step; /* bytes between pixels */
@@ -31,6 +36,7 @@ typedef struct Row { /* tables are bytes: the layout must not depend on the vect
 #if defined(TESSBED_SSSE3)
     struct Relay *relay;         /* of rows that are relayed (_relay.h); NULL in a row of one, which is not again */
     i64 pixels;                  /* of the row, or of a piece of it at most */
+    RowsMover *rows;             /* of several rows in one call (_pixels.h), or NULL */
 #endif
 } Row;
 
@@ -106,9 +112,10 @@ static inline void split4(u8 *low, u8 *high, const u8 *words) {
 }
 #ifdef WIDE_DUO
 static inline void split32(u8 *low, u8 *high, const u8 *words) {
-    const duo a = split_words(load_duo(words)), b = split_words(load_duo(words + 32));
-    store_duo(low, lows_of(a, b));
-    store_duo(high, highs_of(a, b));
+    const duo a = part_words(duo_of(load(words), load(words + 32)));
+    const duo b = part_words(duo_of(load(words + 16), load(words + 48)));
+    store_duo(low, duo_eights_lo(a, b));
+    store_duo(high, duo_eights_hi(a, b));
 }
 /* Words 0 to 7 and 16 to 23 of two planes, and the others. */
 typedef struct Zipped { duo first, second; } Zipped;
@@ -222,26 +229,8 @@ static void unpack_same(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
 
 /* Few channels, dense on both sides: one shuffle for a group of pixels. The last group ends with the row: it is read
    from the row's last sixteen bytes and written in two overlapping pieces. A row shorter than that is left to do. */
-#ifdef WIDE_DUO
-static inline i64 cross_duos(const Row *row, u8 *to, const u8 *from, i64 step, i64 end) {
-    const duo pair = load_duo(row->table);
-    i64 at = 0;
-    if (step == 16)
-        for (; at + 32 <= end; at += 32) store_duo(to + at, duo_shuffle(load_duo(from + at), pair));
-    if (step == 12)
-        for (; at + 32 <= end; at += 24)
-            store_duo(to + at, join_twelves(duo_shuffle(part_twelves(load_duo(from + at)), pair)));
-    return at;
-}
-#else
-static inline i64 cross_duos(const Row *row, u8 *to, const u8 *from, i64 step, i64 end) {
-    (void)row, (void)to, (void)from, (void)step, (void)end;
-    return 0;
-}
-#endif
-
-#define CROSS(from, START, PUT, PUT_LAST)                                                                              \
-    i64 bytes = row->tiled_step, step = row->group * bytes, end = pixels * bytes, at = START;                          \
+#define CROSS(from, PUT, PUT_LAST)                                                                                     \
+    i64 bytes = row->tiled_step, step = row->group * bytes, end = pixels * bytes, at = 0;                              \
     const vec table = load(row->table);                                                                                \
     for (; at + 16 <= end; at += step) { vec v = shuffle(load((from) + at), table); PUT; }                        \
     if (end >= 16 && at < end) {                                                                                       \
@@ -252,15 +241,15 @@ static inline i64 cross_duos(const Row *row, u8 *to, const u8 *from, i64 step, i
     }
 
 static void pack_cross(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    CROSS(linear, cross_duos(row, tiled, linear, step, end), store(tiled + at, v), store_part(tiled + at, v, step))
+    CROSS(linear, store(tiled + at, v), store_part(tiled + at, v, step))
     for (; at < end; at += bytes) split_run(tiled + at, tiled + at + row->plane, linear + at, row->channels);
 }
 static void unpack_cross(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    CROSS(tiled, cross_duos(row, linear, tiled, step, end), store(linear + at, v), store_part(linear + at, v, step))
+    CROSS(tiled, store(linear + at, v), store_part(linear + at, v, step))
     for (; at < end; at += bytes) join_run(linear + at, tiled + at, tiled + at + row->plane, row->channels);
 }
 static void widen_cross(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
-    CROSS(tiled, 0, store_duo(linear + 2 * at, widen8(v)),
+    CROSS(tiled, store_duo(linear + 2 * at, widen8(v)),
           (store(linear + 2 * at, wide_lo(v)), store_part(linear + 2 * at + 16, wide_hi(v), 2 * step - 16)))
     for (; at < end; at += bytes) widen_run(linear + 2 * at, tiled + at, tiled + at + row->plane, row->channels);
 }
@@ -282,7 +271,13 @@ static inline i64 readable(const u8 *first, i64 pixels, i64 step, i64 bytes, con
         case 64: loop(row, tiled, linear, pixels, 64, 64); break;                                                      \
         default: loop(row, tiled, linear, pixels, row->channels, row->plane);                                          \
     }
+#if defined(TESSBED_SSSE3) /* no step is loaded again behind a store of bytes, which might be a store into the row */
+#define PIXELS                                                                                                         \
+    for (i64 p = 0, tiled_step = row->tiled_step, linear_step = row->linear_step; p < pixels;                           \
+         p++, tiled += tiled_step, linear += linear_step)
+#else
 #define PIXELS for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
+#endif
 
 /* Contiguous channels, pixel by pixel. */
 static ALWAYS_INLINE void pack_byte_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, i64 n, i64 plane) {
@@ -338,9 +333,15 @@ static ALWAYS_INLINE void stream_widen_pixels(const Row *row, u8 *tiled, u8 *lin
 
 /* Several groups of 16 channels a pixel, each in a tile or block of its own, but side by side on the linear side. Two and
    four groups get loops of their own, which the compiler unrolls. */
+#if defined(TESSBED_SSSE3) /* no step is loaded again here, either */
+#define GROUPS(MOVE)                                                                                                   \
+    const i64 tiled_apart = row->group_tiled, linear_apart = row->group_linear;                                        \
+    PIXELS for (i64 g = 0; g < groups; g++) MOVE(tiled + g * tiled_apart, linear + g * linear_apart);
+#else
 #define GROUPS(MOVE)                                                                                                   \
     for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)                             \
         for (i64 g = 0; g < groups; g++) MOVE(tiled + g * row->group_tiled, linear + g * row->group_linear);
+#endif
 /* Past the caches a group's lines are written one after the other, before the next group's. */
 #define STREAM_GROUPS(MOVE)                                                                                            \
     for (i64 g = 0; g < row->groups; g++)                                                                              \

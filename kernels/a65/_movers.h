@@ -5,6 +5,7 @@
 
 #include "_transpose.h"
 #include "_narrow.h"
+#include "_pixels.h"
 #include "_stage.h"
 
 typedef struct Movers {
@@ -17,18 +18,19 @@ typedef struct Movers {
     void (*convert_rows)(const Row *, u8 *, i64, u8 *, i64, i64, i64, int);
 #if defined(TESSBED_SSSE3)
     RowMover *pack_relayed, *unpack_relayed, *pack_gathered, *unpack_scattered;
-    RowMover *narrow_groups, *narrow_pixels; /* NULL without AVX2 */
+    RowMover *narrow_groups, *narrow_pixels, *each_row; /* NULL without AVX2 */
+    RowsMover *(*rows_of)(const Row *, i64, int), *pack_same_rows, *unpack_same_rows;
     void (*staged_rows)(const Row *, u8 *, i64, u8 *, i64, i64, i64, int);
 #endif
 } Movers;
 
 #if defined(TESSBED_AVX2)
-#define NARROWING narrow_groups, narrow_pixels
+#define WITH_AVX2 narrow_groups, narrow_pixels, each_row, rows_of, pack_same_rows, unpack_same_rows
 #else
-#define NARROWING NULL, NULL
+#define WITH_AVX2 NULL, NULL, NULL, NULL, NULL, NULL
 #endif
 #if defined(TESSBED_SSSE3)
-#define RELAYING , pack_relayed, unpack_relayed, pack_gathered, unpack_scattered, NARROWING, staged_rows
+#define RELAYING , pack_relayed, unpack_relayed, pack_gathered, unpack_scattered, WITH_AVX2, staged_rows
 #else
 #define RELAYING
 #endif

@@ -145,7 +145,9 @@ static ALWAYS_INLINE void convert_staged(const Stage *s, u8 *stage, u8 *linear, 
         else convert(linear, r.linear_step, stage, r.stage_step, r.count, r.scalars, &s->quantization);
 }
 static ALWAYS_INLINE void move_staged(const Lane *lane, u8 *tiled, i64 tiled_step, u8 *stage, i64 rows, i64 bytes, i64 pixels) {
-    for (i64 i = 0; i < rows; i++, tiled += tiled_step, stage += bytes) lane->mover(&lane->row, tiled, stage, pixels);
+    if (lane->row.rows) lane->row.rows(&lane->row, tiled, tiled_step, stage, bytes, rows, pixels);
+    else
+        for (i64 i = 0; i < rows; i++, tiled += tiled_step, stage += bytes) lane->mover(&lane->row, tiled, stage, pixels);
 }
 static void staged_rows(const Row *row, u8 *tiled, i64 tiled_step, u8 *linear, i64 linear_step, i64 rows, i64 pixels,
                         int packs) {

@@ -155,11 +155,18 @@ static inline vec low_of(duo d) { return _mm256_castsi256_si128(d); }
 static inline vec high_of(duo d) { return _mm256_extracti128_si256(d, 1); }
 static inline duo load_duo(const u8 *p) { return _mm256_loadu_si256((const __m256i *)p); }
 static inline void store_duo(u8 *p, duo d) { _mm256_storeu_si256((__m256i *)p, d); }
-static inline duo split_words(duo words) {
-    const duo from = _mm256_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15,
-                                      0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
-    return _mm256_permute4x64_epi64(_mm256_shuffle_epi8(words, from), 0xD8);
+/* The words of each half, as eight low bytes and eight high ones. */
+static inline duo part_words(duo words) {
+    return _mm256_shuffle_epi8(words, _mm256_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15,
+                                                       0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15));
 }
+static inline duo split_words(duo words) { return _mm256_permute4x64_epi64(part_words(words), 0xD8); }
+static inline duo duo_eights_lo(duo a, duo b) { return _mm256_unpacklo_epi64(a, b); }
+static inline duo duo_eights_hi(duo a, duo b) { return _mm256_unpackhi_epi64(a, b); }
+static inline duo duo_fours_lo(duo a, duo b) { return _mm256_unpacklo_epi32(a, b); }
+/* The four-byte words of both halves in turns; the middle eight-byte ones exchanged. */
+static inline duo duo_halves_zip(duo d) { return _mm256_permutevar8x32_epi32(d, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
+static inline duo duo_eights_swapped(duo d) { return _mm256_permute4x64_epi64(d, 0xD8); }
 static inline duo join_words(duo planes) {
     const duo from = _mm256_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15,
                                       0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
@@ -168,13 +175,6 @@ static inline duo join_words(duo planes) {
 static inline duo widen8(vec words) { return _mm256_slli_epi32(_mm256_cvtepu16_epi32(words), 16); }
 static inline duo spread(vec v, duo from) { return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(v), from); }
 static inline duo duo_shuffle(duo d, duo from) { return _mm256_shuffle_epi8(d, from); }
-/* Twelve-byte halves: 24 bytes of `d` as two halves of a duo, and back. */
-static inline duo part_twelves(duo d) {
-    return _mm256_permutevar8x32_epi32(d, _mm256_setr_epi32(0, 1, 2, 3, 3, 4, 5, 6));
-}
-static inline duo join_twelves(duo d) {
-    return _mm256_permutevar8x32_epi32(d, _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7));
-}
 static inline duo duo_twice(vec v) { return _mm256_broadcastsi128_si256(v); }
 static inline duo duo_either(duo a, duo b) { return _mm256_or_si256(a, b); }
 #define WIDE_DUO 1

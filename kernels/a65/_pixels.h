@@ -1,0 +1,362 @@
+/* Whole pixels: rows of contiguous channels that are no whole registers, all rows of a tile in one call (AVX2).
+
+   Theory. What such a pixel costs is its stores, and the questions about its length. So a row is moved by stores of 16 and
+   32 bytes whose number depends on the channels alone, and each range of channels has a loop of its own:
+   - to 8, dense on both sides: one shuffle for all the pixels that a register holds (the tables of _execute.h);
+   - 9 to 15: one store of 16 bytes for each plane, or for each half of a pixel's words;
+   - 17 to 31: planes by one store of 32 bytes each, words by two halves that overlap;
+   - more: by 32 channels, and the last 16 or 32, which overlap them;
+   - bytes of up to four channels, padded to 16 and more: eight pixels of 16 bytes become one store.
+   A store may be longer than what it has to write. Its excess is always written again by the next store of the row: that
+   of a plane lies in the next plane, that of a pixel in the next pixel. So stores ascend, pixels follow each other without
+   a gap wherever there is an excess behind one, and the last pixel of a row is written exactly, by pieces inside it. A load
+   may be longer, too, in as many pixels as `readable` counts; the others are moved exactly.
+
+   Tiles are few pixels wide, so that rows are short and many: a mover takes them all. It keeps what it needs of a Row in
+   registers, since any store of bytes might be a store into the row. */
+
+#ifndef TESSBED_PIXELS_H
+#define TESSBED_PIXELS_H
+
+#include "_move.h"
+
+#if defined(TESSBED_AVX2)
+
+#define ROWS const Row *row, u8 *tiled, i64 tiled_row, u8 *linear, i64 linear_row, i64 rows, i64 pixels
+#define EACH_ROW for (; rows; rows--, tiled += tiled_row, linear += linear_row)
+
+/* A row in registers. */
+typedef struct Pixels { i64 n, plane, tiled_step, linear_step; } Pixels;
+static ALWAYS_INLINE Pixels pixels_of(const Row *row) {
+    return (Pixels){row->channels, row->plane, row->tiled_step, row->linear_step};
+}
+
+/* Few channels: `step` bytes of whole pixels a shuffle, which are `made` times as many on the other side. */
+static ALWAYS_INLINE void put_cross(u8 *to, vec v, duo table, i64 made) {
+    if (made == 2) store_duo(to, spread(v, table));
+    else store(to, shuffle(v, low_of(table)));
+}
+static ALWAYS_INLINE void put_last_cross(u8 *to, vec v, duo table, i64 made, i64 step) {
+    if (made == 1) { store_part(to, shuffle(v, low_of(table)), step); return; }
+    const duo wide = spread(v, table);
+    store(to, low_of(wide));
+    store_part(to + 16, high_of(wide), 2 * step - 16);
+}
+static ALWAYS_INLINE void cross_row(u8 *to, const u8 *from, i64 end, i64 step, duo table, duo last, i64 made) {
+    i64 at = 0;
+    if (made == 1 && step == 16)
+        for (; at + 32 <= end; at += 32) store_duo(to + at, duo_shuffle(load_duo(from + at), table));
+    for (; at + 16 <= end; at += step) put_cross(to + made * at, load(from + at), table, made);
+    if (at < end) put_last_cross(to + made * (end - step), load(from + end - 16), last, made, step);
+}
+/* The shuffle of _execute.h for both halves of a duo; of words that become the upper halves of scalars. */
+static ALWAYS_INLINE duo cross_shuffle(const u8 *table, i64 made) {
+    return made == 1 ? duo_twice(load(table)) : duo_either(widen8(load(table)), _mm256_set1_epi32(0x8080));
+}
+/* A row of less than sixteen bytes, pixel by pixel. */
+static void cross_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels, int packs, i64 made) {
+    const Pixels s = pixels_of(row);
+    for (i64 p = 0; p < pixels; p++, tiled += s.tiled_step, linear += s.linear_step)
+        if (packs) split_run(tiled, tiled + s.plane, linear, s.n);
+        else if (made == 1) join_run(linear, tiled, tiled + s.plane, s.n);
+        else widen_run(linear, tiled, tiled + s.plane, s.n);
+}
+static ALWAYS_INLINE void cross_rows(ROWS, i64 step, int packs, i64 made) {
+    const duo table = cross_shuffle(row->table, made), last = cross_shuffle(row->last_table, made);
+    const i64 end = pixels * row->tiled_step;
+    EACH_ROW {
+        if (end < 16) cross_pixels(row, tiled, linear, pixels, packs, made);
+        else if (packs) cross_row(tiled, linear, end, step, table, last, made);
+        else cross_row(linear, tiled, end, step, table, last, made);
+    }
+}
+#define BY_STEP(packs, made)                                                                                           \
+    switch (row->group * row->tiled_step) {                                                                            \
+        case 16: cross_rows(row, tiled, tiled_row, linear, linear_row, rows, pixels, 16, packs, made); break;          \
+        case 12: cross_rows(row, tiled, tiled_row, linear, linear_row, rows, pixels, 12, packs, made); break;          \
+        default:                                                                                                       \
+            cross_rows(row, tiled, tiled_row, linear, linear_row, rows, pixels, row->group * row->tiled_step, packs,   \
+                       made);                                                                                          \
+    }
+
+/* The pixels of a row: `moved` those that may load `bytes` at `from` and have one behind them, `exact` the others. */
+#define WITH_EXCESS(from, step, bytes, end, moved, exact)                                                              \
+    EACH_ROW {                                                                                                         \
+        u8 *t = tiled, *l = linear;                                                                                    \
+        i64 over = least(readable(from, pixels, step, bytes, end), pixels - 1);                                        \
+        for (i64 p = 0; p < over; p++, t += s.tiled_step, l += s.linear_step) { moved; }                               \
+        for (i64 p = over < 0 ? 0 : over; p < pixels; p++, t += s.tiled_step, l += s.linear_step) { exact; }           \
+    }
+/* All pixels of a row alike. */
+#define EXACTLY(moved)                                                                                                 \
+    EACH_ROW {                                                                                                         \
+        u8 *t = tiled, *l = linear;                                                                                    \
+        for (i64 p = 0; p < pixels; p++, t += s.tiled_step, l += s.linear_step) { moved; }                             \
+    }
+
+static ALWAYS_INLINE void join_vecs(u8 *words, const u8 *low, const u8 *high) {
+    const vec a = load(low), b = load(high);
+    store(words, zip_lo(a, b));
+    store(words + 16, zip_hi(a, b));
+}
+static ALWAYS_INLINE void widen_vecs(u8 *out, const u8 *low, const u8 *high) {
+    const vec a = load(low), b = load(high);
+    store_duo(out, widen8(zip_lo(a, b)));
+    store_duo(out + 32, widen8(zip_hi(a, b)));
+}
+
+/* The same bytes on both sides. */
+static ALWAYS_INLINE void copy_rows(u8 *to, i64 to_row, const u8 *from, i64 from_row, i64 rows, i64 n) {
+    if (n >= 32 && n <= 64)
+        for (; rows; rows--, to += to_row, from += from_row) {
+            const duo first = load_duo(from), last = load_duo(from + n - 32);
+            store_duo(to, first);
+            store_duo(to + n - 32, last);
+        }
+    else if (n >= 16 && n < 32)
+        for (; rows; rows--, to += to_row, from += from_row) {
+            const vec first = load(from), last = load(from + n - 16);
+            store(to, first);
+            store(to + n - 16, last);
+        }
+    else
+        for (; rows; rows--, to += to_row, from += from_row) copy_run(to, from, n);
+}
+static void pack_same_rows(ROWS) { copy_rows(tiled, tiled_row, linear, linear_row, rows, pixels * row->tiled_step); }
+static void unpack_same_rows(ROWS) { copy_rows(linear, linear_row, tiled, tiled_row, rows, pixels * row->tiled_step); }
+
+/* 9 to 15 channels. */
+static void split_under16(ROWS) {
+    const Pixels s = pixels_of(row);
+    const u8 *end = row->linear_end;
+    WITH_EXCESS(linear, s.linear_step, 32, end,
+                const duo planes = split_words(load_duo(l)); store(t, low_of(planes)); store(t + s.n, high_of(planes)),
+                split8(t, t + s.n, l); split8(t + s.n - 8, t + 2 * s.n - 8, l + 2 * s.n - 16))
+}
+static void join_under16(ROWS) {
+    const Pixels s = pixels_of(row);
+    const u8 *end = row->tiled_end;
+    WITH_EXCESS(tiled, s.tiled_step, s.plane + 16, end, join_vecs(l, t, t + s.plane), join_run(l, t, t + s.plane, s.n))
+}
+static void widen_under16(ROWS) {
+    const Pixels s = pixels_of(row);
+    const u8 *end = row->tiled_end;
+    WITH_EXCESS(tiled, s.tiled_step, s.plane + 16, end, widen_vecs(l, t, t + s.plane), widen_run(l, t, t + s.plane, s.n))
+}
+
+/* 17 to 31 channels. */
+static void split_under32(ROWS) {
+    const Pixels s = pixels_of(row);
+    const i64 rest = s.n - 16;
+    const u8 *end = row->linear_end;
+    WITH_EXCESS(linear, s.linear_step, 64, end, split32(t, t + s.n, l),
+                split16(t, t + s.n, l); split16(t + rest, t + s.n + rest, l + 2 * rest))
+}
+static void join_under32(ROWS) {
+    const Pixels s = pixels_of(row);
+    const i64 rest = s.n - 16;
+    EXACTLY(join_vecs(l, t, t + s.plane); join_vecs(l + 2 * rest, t + rest, t + s.plane + rest))
+}
+static void widen_under32(ROWS) {
+    const Pixels s = pixels_of(row);
+    const i64 rest = s.n - 16;
+    EXACTLY(widen_vecs(l, t, t + s.plane); widen_vecs(l + 4 * rest, t + rest, t + s.plane + rest))
+}
+
+/* 33 channels and more. */
+#define BY_32(move32, move16)                                                                                          \
+    i64 i = 0;                                                                                                         \
+    for (; i + 32 <= s.n; i += 32) { move32; }                                                                         \
+    if (i + 16 < s.n) { i = s.n - 32; move32; }                                                                        \
+    else if (i < s.n) { i = s.n - 16; move16; }
+/* The usual 64 get loops of their own, which the compiler unrolls. */
+#define OVER_32(move32, move16)                                                                                        \
+    Pixels s = pixels_of(row);                                                                                         \
+    if (s.n == 64 && s.plane == 64) {                                                                                  \
+        s.n = s.plane = 64;                                                                                            \
+        EXACTLY(BY_32(move32, move16))                                                                                 \
+    } else EXACTLY(BY_32(move32, move16))
+static void split_over32(ROWS) {
+    OVER_32(split32(t + i, t + s.plane + i, l + 2 * i), split16(t + i, t + s.plane + i, l + 2 * i))
+}
+static void join_over32(ROWS) {
+    OVER_32(join32(l + 2 * i, t + i, t + s.plane + i), join_vecs(l + 2 * i, t + i, t + s.plane + i))
+}
+static void widen_over32(ROWS) {
+    OVER_32(widen32(l + 4 * i, t + i, t + s.plane + i), widen_vecs(l + 4 * i, t + i, t + s.plane + i))
+}
+
+static void pack_cross_rows(ROWS) { BY_STEP(1, 1) }
+static void unpack_cross_rows(ROWS) { BY_STEP(0, 1) }
+static void widen_cross_rows(ROWS) { BY_STEP(0, 2) }
+
+/* Bytes of 17 channels and more, which lie alike on both sides but for gaps or padding. */
+static ALWAYS_INLINE void copy_pixels(ROWS, int packs) {
+    const Pixels s = pixels_of(row);
+#define TO (packs ? t : l)
+#define FROM (packs ? l : t)
+    if (s.n < 32) EXACTLY(store(TO, load(FROM)); store(TO + s.n - 16, load(FROM + s.n - 16)))
+    else EXACTLY(BY_32(store_duo(TO + i, load_duo(FROM + i)), store(TO + i, load(FROM + i))))
+#undef TO
+#undef FROM
+}
+static void pack_byte_rows(ROWS) { copy_pixels(row, tiled, tiled_row, linear, linear_row, rows, pixels, 1); }
+static void unpack_byte_rows(ROWS) { copy_pixels(row, tiled, tiled_row, linear, linear_row, rows, pixels, 0); }
+
+/* Padded pixels are packed by whole groups of 16 channels, and the last group as a masked load. `rest` moves the pixels
+   whose last load would leave the declared span. */
+static ALWAYS_INLINE void put_vec(u8 *to, vec v, int streams) {
+    if (streams) stream(to, v);
+    else store(to, v);
+}
+static ALWAYS_INLINE void put_duo(u8 *to, duo d, int streams) {
+    if (streams) stream_duo(to, d);
+    else store_duo(to, d);
+}
+#define PADDED(bytes, moved, rest)                                                                                     \
+    const Pixels s = pixels_of(row);                                                                                   \
+    const i64 whole = s.n & ~(i64)15;                                                                                  \
+    const vec keep = load(row->keep), fill = load(row->fill);                                                          \
+    const u8 *end = row->linear_end;                                                                                   \
+    EACH_ROW {                                                                                                         \
+        const i64 over = readable(linear, pixels, s.linear_step, bytes, end);                                          \
+        u8 *t = tiled, *l = linear;                                                                                    \
+        for (i64 p = 0; p < over; p++, t += s.tiled_step, l += s.linear_step) { moved; }                               \
+        if (over < pixels) rest(row, t, l, pixels - over);                                                             \
+    }
+static ALWAYS_INLINE void pack_padded_bytes(ROWS, int streams) {
+    PADDED(whole + 16,
+           i64 i = 0;
+           for (; i + 32 <= whole; i += 32) put_duo(t + i, load_duo(l + i), streams);
+           if (i < whole) put_vec(t + i, load(l + i), streams);
+           put_vec(t + whole, and_or(load(l + whole), keep, fill), streams),
+           pack_bytes)
+}
+static ALWAYS_INLINE void put_words(u8 *low, u8 *high, duo planes, int streams) {
+    put_vec(low, low_of(planes), streams);
+    put_vec(high, high_of(planes), streams);
+}
+static ALWAYS_INLINE void pack_padded_words(ROWS, int streams) {
+    PADDED(2 * whole + 32,
+           for (i64 i = 0; i < whole; i += 16)
+               put_words(t + i, t + s.plane + i, split_words(load_duo(l + 2 * i)), streams);
+           const duo planes = split_words(load_duo(l + 2 * whole));
+           put_vec(t + whole, and_or(low_of(planes), keep, fill), streams);
+           put_vec(t + s.plane + whole, and_or(high_of(planes), keep, fill), streams),
+           pack_words)
+}
+/* Of up to 8 channels, one shuffle makes two pixels of bytes, or one of both planes. */
+static ALWAYS_INLINE void pack_byte_pairs(ROWS, int streams) {
+    const Pixels s = pixels_of(row);
+    const duo fill = duo_twice(load(row->fill));
+    const u8 *end = row->linear_end;
+    u8 from[32];
+    for (i64 i = 0; i < 32; i++) from[i] = i % 16 < s.n ? (u8)(i % 16 + i / 16 * s.n) : 0x80;
+    const duo pair = load_duo(from);
+    EACH_ROW {
+        const i64 over = readable(linear, pixels, s.n, 16, end);
+        i64 p = 0;
+        for (; p + 2 <= over; p += 2)
+            put_duo(tiled + 16 * p, duo_either(spread(load(linear + p * s.n), pair), fill), streams);
+        if (p < pixels) pack_bytes(row, tiled + 16 * p, linear + p * s.n, pixels - p);
+    }
+}
+static ALWAYS_INLINE void pack_few_words(ROWS, int streams) {
+    const Pixels s = pixels_of(row);
+    const duo spreading = load_duo(row->spread);
+    const u8 *end = row->linear_end;
+    EACH_ROW {
+        const i64 over = readable(linear, pixels, s.linear_step, 16, end);
+        u8 *t = tiled, *l = linear;
+        for (i64 p = 0; p < over; p++, t += s.tiled_step, l += s.linear_step)
+            put_duo(t, spread(load(l), spreading), streams);
+        if (over < pixels) pack_words(row, t, l, pixels - over);
+    }
+}
+#define STREAMED_ROWS(name)                                                                                            \
+    static void name##_rows(ROWS) { name(row, tiled, tiled_row, linear, linear_row, rows, pixels, 0); }                \
+    static void name##_streamed(ROWS) { name(row, tiled, tiled_row, linear, linear_row, rows, pixels, 1); }
+STREAMED_ROWS(pack_padded_bytes)
+STREAMED_ROWS(pack_padded_words)
+STREAMED_ROWS(pack_byte_pairs)
+STREAMED_ROWS(pack_few_words)
+
+/* Padded pixels of up to four channels are unpacked from their first four bytes: those of eight pixels, or both planes of
+   four, are the halves of a duo. Each half becomes four pixels of bytes, or two of words, by a store of 16 bytes, or 32. */
+static ALWAYS_INLINE duo first_fours(const u8 *pixels) {
+    const duo ab = duo_fours_lo(load_duo(pixels), load_duo(pixels + 32));
+    return duo_eights_lo(ab, duo_fours_lo(load_duo(pixels + 64), load_duo(pixels + 96)));
+}
+static void unpack_four_bytes(ROWS) {
+    const i64 n = row->channels;
+    u8 from[16];
+    memset(from, 0x80, sizeof from);
+    for (i64 i = 0; i < 4 * n; i++) from[i] = (u8)(i / n * 4 + i % n);
+    const duo dense = duo_twice(load(from));
+    EACH_ROW {
+        i64 p = 0;
+        for (; (p + 4) * n + 16 <= pixels * n; p += 8) {
+            const duo eight = duo_shuffle(duo_halves_zip(first_fours(tiled + 16 * p)), dense);
+            store(linear + p * n, low_of(eight));
+            store(linear + (p + 4) * n, high_of(eight));
+        }
+        unpack_bytes(row, tiled + 16 * p, linear + p * n, pixels - p);
+    }
+}
+static ALWAYS_INLINE void unpack_four_words(ROWS, i64 width) {
+    const i64 n = row->channels, bytes = n * width;
+    u8 from[16];
+    memset(from, 0x80, sizeof from);
+    for (i64 i = 0; i < 4 * n; i++) from[i] = (u8)(i / (2 * n) * 4 + i % (2 * n) / 2 + i % 2 * 8);
+    const duo joined = duo_twice(load(from));
+    EACH_ROW {
+        i64 p = 0;
+        for (; (p + 2) * bytes + 8 * width <= pixels * bytes; p += 4) {
+            const duo four = duo_shuffle(duo_eights_swapped(first_fours(tiled + 32 * p)), joined);
+            u8 *to = linear + p * bytes;
+            if (width == 4) store_duo(to, widen8(low_of(four))), store_duo(to + 2 * bytes, widen8(high_of(four)));
+            else store(to, low_of(four)), store(to + 2 * bytes, high_of(four));
+        }
+        if (p < pixels) (width == 4 ? widen_words : unpack_words)(row, tiled + 32 * p, linear + p * bytes, pixels - p);
+    }
+}
+static void join_four_words(ROWS) { unpack_four_words(row, tiled, tiled_row, linear, linear_row, rows, pixels, 2); }
+static void widen_four_words(ROWS) { unpack_four_words(row, tiled, tiled_row, linear, linear_row, rows, pixels, 4); }
+
+/* The mover of such rows, or NULL; `planes` is a tiled scalar's width. */
+static RowsMover *padded_rows_of(const Row *row, i64 planes) {
+    const i64 n = row->channels, streams = row->streams_out != 0;
+    const int alone = row->stored == 16 && n <= 8;
+    if (planes == 1 && alone && row->tiled_step == 16 && row->linear_step == n)
+        return streams ? pack_byte_pairs_streamed : pack_byte_pairs_rows;
+    if (planes == 1) return streams ? pack_padded_bytes_streamed : pack_padded_bytes_rows;
+    if (alone) return streams ? pack_few_words_streamed : pack_few_words_rows;
+    return streams ? pack_padded_words_streamed : pack_padded_words_rows;
+}
+static RowsMover *byte_rows_of(const Row *row, int packs) {
+    const i64 n = row->channels;
+    if (!packs && n <= 4 && row->stored == 16 && row->tiled_step == 16 && row->linear_step == n) return unpack_four_bytes;
+    return n > 16 && n != 32 && n != 64 && n <= 128 ? packs ? pack_byte_rows : unpack_byte_rows : NULL;
+}
+static RowsMover *rows_of(const Row *row, i64 planes, int packs) {
+    const i64 n = row->channels, dense = row->linear_step == n * row->width;
+    const int made = packs ? 0 : row->width == 2 ? 1 : 2;
+    if (packs && row->stored != n) return padded_rows_of(row, planes);
+    if (row->streams_out) return NULL;
+    if (planes == 1) return byte_rows_of(row, packs);
+    if (row->group) return (RowsMover *const[]){pack_cross_rows, unpack_cross_rows, widen_cross_rows}[made];
+    if (!packs && n <= 4 && dense && row->plane == 16 && row->tiled_step == 32)
+        return made == 1 ? join_four_words : widen_four_words;
+    if (n < 9 || n == 16 || n == 32 || (n < 16 && !(packs ? row->tiled_step == 2 * n : dense))) return NULL;
+    if (n < 16) return (RowsMover *const[]){split_under16, join_under16, widen_under16}[made];
+    if (n < 32 && packs && row->tiled_step != 2 * n) return NULL;
+    if (n < 32) return (RowsMover *const[]){split_under32, join_under32, widen_under32}[made];
+    return (RowsMover *const[]){split_over32, join_over32, widen_over32}[made];
+}
+
+/* One row alone. */
+static void each_row(const Row *row, u8 *tiled, u8 *linear, i64 pixels) { row->rows(row, tiled, 0, linear, 0, 1, pixels); }
+
+#endif
+
+#endif

@@ -78,10 +78,18 @@ static inline float load_float(const u8 *p) { float value; memcpy(&value, p, 4);
 
 /* Converts `runs` runs of n scalars, `to_step` and `from_step` bytes apart: `step` takes a block of scalars of `wide`
    bytes read and `made` bytes written, `few` takes FEW of them where a run is shorter than a block. */
+#if defined(TESSBED_AVX2) /* a block of the next run, if there is one: short runs that are apart end before a CPU sees them coming */
+#define FETCH(block) (__builtin_prefetch((const void *)(block)), __builtin_prefetch((const void *)((block) + 64)))
+#else
+#define FETCH(block) (void)0
+#endif
 #define SWEEP_BY(size, wide, made, step, ...)                                                                          \
     for (i64 r = 0; r < runs; r++, to += to_step, from += from_step) {                                                 \
         i64 i = 0;                                                                                                     \
-        for (; i + (size) <= n; i += (size)) step(to + (made) * i, from + (wide) * i, __VA_ARGS__);                    \
+        for (; i + (size) <= n; i += (size)) {                                                                         \
+            if ((wide) == 4) FETCH((uintptr_t)from + (uintptr_t)(from_step + 4 * i));                                  \
+            step(to + (made) * i, from + (wide) * i, __VA_ARGS__);                                                     \
+        }                                                                                                              \
         if (i < n) step(to + (made) * (n - (size)), from + (wide) * (n - (size)), __VA_ARGS__);                        \
     }
 #define SWEEP(wide, made, step, few, ...)                                                                              \

@@ -5,8 +5,44 @@
 
 #include "_transpose.h"
 #include "_narrow.h"
-#include "_pixels.h"
+#include "_padded.h"
 #include "_stage.h"
+
+#if defined(TESSBED_AVX2)
+/* The mover of such rows, or NULL; `planes` is a tiled scalar's width. */
+static RowsMover *padded_rows_of(const Row *row, i64 planes) {
+    const i64 n = row->channels, streams = row->streams_out != 0;
+    const int alone = row->stored == 16 && n <= 8;
+    if (planes == 1 && alone && row->tiled_step == 16 && row->linear_step == n)
+        return streams ? pack_byte_pairs_streamed : pack_byte_pairs_rows;
+    if (planes == 1) return streams ? pack_padded_bytes_streamed : pack_padded_bytes_rows;
+    if (alone && row->plane == 16) return streams ? pack_few_words_streamed : pack_few_words_rows;
+    return streams ? pack_padded_words_streamed : pack_padded_words_rows;
+}
+static RowsMover *byte_rows_of(const Row *row, int packs) {
+    const i64 n = row->channels;
+    if (!packs && n <= 4 && row->stored == 16 && row->tiled_step == 16 && row->linear_step == n) return unpack_four_bytes;
+    return n > 16 && n != 32 && n != 64 && n <= 128 ? packs ? pack_byte_rows : unpack_byte_rows : NULL;
+}
+static RowsMover *rows_of(const Row *row, i64 planes, int packs) {
+    const i64 n = row->channels, dense = row->linear_step == n * row->width;
+    const int made = packs ? 0 : row->width == 2 ? 1 : 2;
+    if (packs && row->stored != n) return padded_rows_of(row, planes);
+    if (row->streams_out) return NULL;
+    if (planes == 1) return byte_rows_of(row, packs);
+    if (row->group) return (RowsMover *const[]){pack_cross_rows, unpack_cross_rows, widen_cross_rows}[made];
+    if (!packs && n <= 4 && dense && row->plane == 16 && row->tiled_step == 32)
+        return made == 1 ? join_four_words : widen_four_words;
+    if (n < 9 || n == 16 || n == 32 || (n < 16 && !(packs ? row->tiled_step == 2 * n : dense))) return NULL;
+    if (n < 16) return (RowsMover *const[]){split_under16, join_under16, widen_under16}[made];
+    if (n < 32 && packs && row->tiled_step != 2 * n) return NULL;
+    if (n < 32) return (RowsMover *const[]){split_under32, join_under32, widen_under32}[made];
+    return (RowsMover *const[]){split_over32, join_over32, widen_over32}[made];
+}
+
+/* One row alone. */
+static void each_row(const Row *row, u8 *tiled, u8 *linear, i64 pixels) { row->rows(row, tiled, 0, linear, 0, 1, pixels); }
+#endif
 
 typedef struct Movers {
     const char *name;

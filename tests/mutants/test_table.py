@@ -28,7 +28,7 @@ def test_every_package_has_its_mutants() -> None:
     assert {mutant.file.split("/")[0] for mutant in MUTANTS} == {*PACKAGES}
     assert {Path(mutant.file).name for mutant in MUTANTS if mutant.in_c} == {
         "_exact.c", "_load.c", "_rows.c", "_execute.h", "_move.h", "_program.h", "_convert.h", "_stage.h",
-        "_narrow.h", "_pixels.h", "_relay.h",
+        "_movers.h", "_narrow.h", "_padded.h", "_pixels.h", "_relay.h",
     }  # fmt: skip
 
 

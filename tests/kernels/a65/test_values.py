@@ -92,6 +92,7 @@ def test_every_code_with_a_hundred_scales() -> None:
 WIDE = {
     "a pixel of 5,000 channels": ((1, 2, 5000), (1, 2, 5000), "hwc"),
     "a pixel of 5,000 channels, padded": ((1, 3, 4999), (1, 3, 4999), "hwc"),
+    "a pixel of 4,099 channels, whose last piece is small": ((1, 3, 4099), (1, 3, 4099), "hwc"),
     "scattered channels beyond a piece": ((1, 40, 300), (1, 40, 300), "chw"),
     "rows beyond a piece": ((1, 3000, 3), (1, 3000, 3), "chw"),
     "a pitch": ((3, 700, 5), (3, 700, 5), "pitched"),

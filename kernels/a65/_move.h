@@ -370,20 +370,20 @@ static ALWAYS_INLINE void stream_widen_pixels(const Row *row, u8 *tiled, u8 *lin
 /* Bytes of two pixels, which follow each other in a tile, or of two groups, which do so in a pixel, are one duo. Returns how many
    pixels were moved. */
 static ALWAYS_INLINE i64 pack_duo_pixels(const Row *row, u8 *tiled, const u8 *linear, i64 pixels, i64 groups) {
-    const i64 next = row->linear_step, apart = row->group_linear;
+    const i64 next = row->linear_step, apart = row->group_linear, tiled_apart = row->group_tiled;
     i64 p = 0;
     if (row->tiled_step != 16) return 0;
     for (; p + 2 <= pixels; p += 2, tiled += 32, linear += 2 * next)
         for (i64 g = 0; g < groups; g++) {
             const u8 *from = linear + g * apart;
-            store_duo(tiled + g * row->group_tiled, duo_of(load(from), load(from + next)));
+            store_duo(tiled + g * tiled_apart, duo_of(load(from), load(from + next)));
         }
     return p;
 }
 static ALWAYS_INLINE i64 unpack_duo_groups(const Row *row, const u8 *tiled, u8 *linear, i64 pixels, i64 groups) {
     const i64 apart = row->group_tiled;
     if (row->group_linear != 16 || groups % 2) return 0;
-    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
+    PIXELS
         for (i64 g = 0; g < groups; g += 2)
             store_duo(linear + 16 * g, duo_of(load(tiled + g * apart), load(tiled + (g + 1) * apart)));
     return pixels;

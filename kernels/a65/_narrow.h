@@ -26,29 +26,30 @@ static ALWAYS_INLINE Narrow32 narrow32(const u8 *first, const u8 *second) {
 }
 
 /* Groups of 16 channels in tiles of their own, in pairs; the last pair of an odd number overlaps. */
-static ALWAYS_INLINE void narrow_pair(const Row *row, u8 *tiled, const u8 *linear, i64 group, int streams) {
+static ALWAYS_INLINE void narrow_pair(u8 *tiled, i64 apart, const u8 *linear, i64 group, int streams) {
     const Narrow32 n = narrow32(linear + 64 * group, linear + 64 * group + 64);
-    u8 *to = tiled + group * row->group_tiled;
+    u8 *to = tiled + group * apart;
     if (streams) {
         stream_duo(to, n.first);
-        stream_duo(to + row->group_tiled, n.second);
+        stream_duo(to + apart, n.second);
     } else {
         store_duo(to, n.first);
-        store_duo(to + row->group_tiled, n.second);
+        store_duo(to + apart, n.second);
     }
 }
 static ALWAYS_INLINE void narrow_pairs(const Row *row, u8 *tiled, const u8 *linear, i64 pixels, i64 groups) {
-    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
-        for (i64 g = 0; g < groups; g += 2) narrow_pair(row, tiled, linear, least(g, groups - 2), 0);
+    const i64 apart = row->group_tiled;
+    PIXELS for (i64 g = 0; g < groups; g += 2) narrow_pair(tiled, apart, linear, least(g, groups - 2), 0);
 }
 static void narrow_groups(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
+    const i64 groups = row->groups, apart = row->group_tiled, step = row->tiled_step, next = row->linear_step;
     if (row->streams_out)
-        for (i64 g = 0; g < row->groups; g += 2)
+        for (i64 g = 0; g < groups; g += 2)
             for (i64 p = 0; p < pixels; p++)
-                narrow_pair(row, tiled + p * row->tiled_step, linear + p * row->linear_step, least(g, row->groups - 2), 1);
-    else if (row->groups == 4) narrow_pairs(row, tiled, linear, pixels, 4);
-    else if (row->groups == 2) narrow_pairs(row, tiled, linear, pixels, 2);
-    else narrow_pairs(row, tiled, linear, pixels, row->groups);
+                narrow_pair(tiled + p * step, apart, linear + p * next, least(g, groups - 2), 1);
+    else if (groups == 4) narrow_pairs(row, tiled, linear, pixels, 4);
+    else if (groups == 2) narrow_pairs(row, tiled, linear, pixels, 2);
+    else narrow_pairs(row, tiled, linear, pixels, groups);
 }
 
 /* Runs of 16 channels and more in a compact pixel. */
@@ -58,7 +59,7 @@ static ALWAYS_INLINE void put_planes(u8 *low, u8 *high, Narrow32 n, int streams)
     else store_duo(low, lows), store_duo(high, highs);
 }
 static ALWAYS_INLINE void narrow_runs_of(const Row *row, u8 *tiled, const u8 *linear, i64 pixels, i64 n, int streams) {
-    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step)
+    PIXELS
         for (i64 i = 0; i < n; i += 32) {
             const i64 at = least(i, n - 32);
             put_planes(tiled + at, tiled + n + at, narrow32(linear + 4 * at, linear + 4 * at + 64), streams);
@@ -66,7 +67,7 @@ static ALWAYS_INLINE void narrow_runs_of(const Row *row, u8 *tiled, const u8 *li
 }
 static ALWAYS_INLINE void narrow_halves(const Row *row, u8 *tiled, const u8 *linear, i64 pixels) {
     const i64 n = row->channels, rest = n - 16;
-    for (i64 p = 0; p < pixels; p++, tiled += row->tiled_step, linear += row->linear_step) {
+    PIXELS {
         const Narrow32 two = narrow32(linear, linear + 4 * rest);
         store_planes(tiled, tiled + n, two.first);
         store_planes(tiled + rest, tiled + n + rest, two.second);

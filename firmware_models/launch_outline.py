@@ -37,7 +37,7 @@ class Outline:
     places in pages allow; some of them may be in no run.
     """
 
-    bands: tuple[BandShape, ...]
+    bands: Sequence[BandShape]
     workers: tuple[Iterable[BandRun], ...]
     reads: Traffic
     writes: Traffic

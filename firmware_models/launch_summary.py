@@ -151,8 +151,9 @@ def plan_nests(table: PartTable, workers: Sequence[Sequence[Node]], most_written
     if sum(map(BlockMaker(table).written, workers)) > most_written:
         try:
             totals = NestTotals.of(table, workers)
-            runs = tuple([NestRuns(nodes, table, totals.numbers) if nodes else () for nodes in workers])
-            return Outline(tuple(totals.numbers.bands), runs, *totals.account())
+            bands = totals.bands()
+            runs = tuple([NestRuns(nodes, table, bands) if nodes else () for nodes in workers])
+            return Outline(bands, runs, *totals.account())
         except TooManyPlaces:
             table = PartTable(table.spec)
     draft = RunDraft(table)

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tessbed.firmware_models.nests.band_numbers import BandNumbers, account
+from tessbed.firmware_models.nests.band_numbers import BandList, account
 from tessbed.firmware_models.nests.nest import Leaf, Node, leaves_in_loops
 from tessbed.firmware_models.nests.parts import BandForm, PartTable
 from tessbed.firmware_models.nests.phase_set import (
@@ -47,28 +47,27 @@ class TooManyPlaces(Exception):
 
 @attrs.define(eq=False)
 class NestTotals:
-    """The bands of a launch, each with its number, and what they touch and count."""
+    """The bands of a launch, and what they touch and count."""
 
     table: PartTable
-    numbers: BandNumbers = attrs.field(init=False)
     _forms: dict[tuple[int, bytes], "_FormTotals"] = attrs.field(factory=dict, init=False)
     _counts: Counter[str] = attrs.field(factory=Counter, init=False)
 
-    def __attrs_post_init__(self) -> None:
-        self.numbers = BandNumbers(self.table)
-
     @classmethod
     def of(cls, table: PartTable, workers: Sequence[Sequence[Node]]) -> "NestTotals":
-        """Those of workers of these nodes. Raises TooManyPlaces."""
+        """Those of workers of these nodes."""
         totals, order = cls(table), WaitCount.of(table, workers)
         totals._counts["ordered_drains"] = sum(order.waits(nodes) for nodes in workers if nodes)
         for nodes in workers:
             for leaf, counts in leaves_in_loops(nodes):
                 totals._take(leaf, counts, order.flags[id(leaf)])
-        for of in totals._forms.values():
-            for number in of.numbers():
-                totals.numbers.of(number)
         return totals
+
+    def bands(self) -> BandList:
+        """Those that come, and some that may. Raises TooManyPlaces."""
+        found = [of.found() for of in self._forms.values()]
+        keys = [self.table.keys(codes) + waits for codes, waits in found]
+        return BandList.of(self.table, np.concatenate(keys) if keys else np.zeros(0, np.int64))
 
     def account(self) -> tuple[Traffic, Traffic, dict[str, int]]:
         """Traffic of reads and writes, and what the worker loop counts."""
@@ -123,8 +122,8 @@ class _FormTotals:
         chain = self.form.chain
         return self.form.reads.sums(self.moves_with, reads), chain.sums(np.zeros(len(chain.descriptors), int), [drains])
 
-    def numbers(self) -> list[int]:
-        """Twice the part where reads and drains come together, and one more where the drain waits; equal ones may come
+    def found(self) -> tuple[Array, Array]:
+        """The codes of the parts where reads and drains come together, and 1 where the drain waits; equal ones may come
         several times. Raises TooManyPlaces."""
         found = []
         for (rows, _), (flags, shifts) in self.shifts.items():
@@ -137,8 +136,9 @@ class _FormTotals:
         *kinds_of_reads, drains = np.concatenate(found).T
         firsts, which = distinct(np.stack(kinds_of_reads))
         reads = self.form.reads.answers_of(self.moves_with, np.stack(kinds_of_reads)[:, firsts])[which]
-        parts = np.asarray(self.form.part_numbers(reads, drains >> 2))
-        return [*(2 * parts[drains & 1 > 0]).tolist(), *(2 * parts[drains & 2 > 0] + 1).tolist()]
+        codes = self.form.codes(reads, drains >> 2)
+        go, wait = codes[drains & 1 > 0], codes[drains & 2 > 0]
+        return np.concatenate((go, wait)), np.repeat((0, 1), (len(go), len(wait)))
 
     def _mixed(self, kinds: Sequence[KindsAt]) -> Array:
         """All that each mover touches by itself, together. Raises TooManyPlaces."""

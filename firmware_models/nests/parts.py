@@ -25,37 +25,26 @@ from tessbed.sim.transfer.phase_counts import CountList, PhaseCounts
 Array = Any
 Statistics = tuple[tuple[str, int], ...]
 
-FIELD = 32
+FIELD = 31
 LARGEST = (1 << FIELD) - 1
-"""Of a number in a part's code."""
+ITEM_BYTES = np.dtype(np.int32).itemsize
+"""Of a tail in a part's code; groups are as few."""
 
 
 _band_shape = partial(tuple.__new__, BandShape)
 """Takes a tuple of the fields, in half the time of the class, which is a function in Python."""
 
 
-class BandPart(NamedTuple):
-    """A band at some place in its pages: what its wait groups touch and what its drain touches, its compute ticks, and
-    what the worker loop counts for it but its order.
+class BandTail(NamedTuple):
+    """What a band does behind its wait groups, at some place in its pages: what its drain touches, with its compute
+    ticks as one number; and what the worker loop counts for the band but its order. All are numbers of the table.
 
-    All are numbers of the table. A part is kept as its `code`: there may be tens of thousands, and unlike tuples the
-    garbage collector does not look through integers.
+    What the groups touch and the tail make a part. It is kept as its *code*, both in one integer of 64 bits: there may
+    be a hundred thousand, and an array of them is made and compared in a few calls.
     """
 
-    groups: int
-    chain: int
-    ticks: int
+    drain: int
     counts: int
-
-    @property
-    def code(self) -> int:
-        """All in one integer."""
-        return ((self.groups << FIELD | self.chain) << FIELD | self.ticks) << FIELD | self.counts
-
-    @classmethod
-    def of(cls, code: int) -> "BandPart":
-        """The part of a code."""
-        return cls(code >> 3 * FIELD, code >> 2 * FIELD & LARGEST, code >> FIELD & LARGEST, code & LARGEST)
 
 
 class PlacedBand(NamedTuple):
@@ -67,49 +56,30 @@ class PlacedBand(NamedTuple):
 
 
 @attrs.define(eq=False)
-class PartTable:
-    """The codes of the parts of a launch so far, `listed` by number.
+class Touched:
+    """What descriptors touch in a row, by number: for each its number in `counts`. It is made when it is looked at."""
 
-    The footprints are (bytes from the first to behind the last, period, inner).
-    """
-
-    spec: DeviceSpec
-    parts: dict[int, int] = attrs.field(factory=dict, init=False)
-    listed: list[int] = attrs.field(factory=list, init=False)
-    footprints: dict[tuple[int, int, int], int] = attrs.field(factory=dict, init=False)
-    statistics: dict[Statistics, int] = attrs.field(factory=dict, init=False)
-    counts: CountList = attrs.field(factory=CountList, init=False)
-    _bands: dict[int, PlacedBand] = attrs.field(factory=dict, init=False)
-    _forms: dict[tuple[Any, ...], "BandForm"] = attrs.field(factory=dict, init=False)
-    _phases: dict[tuple[str, Shape], PhaseCounts] = attrs.field(factory=dict, init=False)
-    _touched: dict[tuple[int, bytes], int] = attrs.field(factory=dict, init=False)
-    _values: list[tuple[Any, ...]] = attrs.field(factory=list, init=False)
-    _ticks: list[int] = attrs.field(factory=list, init=False)
-    _ticks_numbers: dict[int, int] = attrs.field(factory=dict, init=False)
+    counts: CountList
+    _numbers: dict[tuple[int, bytes], int] = attrs.field(factory=dict, init=False)
+    _rows: list[tuple[int, bytes]] = attrs.field(factory=list, init=False)
+    _values: dict[int, tuple[Any, ...]] = attrs.field(factory=dict, init=False)
     _groups: dict[bytes, tuple[Counts, ...]] = attrs.field(factory=dict, init=False)
 
-    def part_numbers(self, codes: Sequence[int]) -> list[int]:
-        """The numbers of parts."""
-        new = [code for code in dict.fromkeys(codes) if code not in self.parts]
-        self.parts.update(zip(new, range(len(self.listed), len(self.listed) + len(new)), strict=True))
-        self.listed += new
-        return [self.parts[code] for code in codes]
-
-    def groups(self, row: Array, size: int) -> int:
-        """The number of what wait groups of so many descriptors touch, given the number of what each does."""
-        key = size, row.tobytes()
-        known = self._touched.setdefault(key, len(self._values))
-        if known == len(self._values):
-            step = size * row.itemsize
-            self._values.append(tuple([self._group(key[1][at : at + step]) for at in range(0, len(key[1]), step)]))
+    def number(self, size: int, row: bytes) -> int:
+        """The number of a row in groups of so many descriptors; of a row as it is where the size is 0."""
+        known = self._numbers.setdefault((size, row), len(self._rows))
+        if known == len(self._rows):
+            self._rows.append((size, row))
         return known
 
-    def chain(self, row: Array) -> int:
-        """The number of what a drain touches, given the number of what each of its descriptors does."""
-        key = 0, row.tobytes()
-        known = self._touched.setdefault(key, len(self._values))
-        if known == len(self._values):
-            self._values.append(self._group(key[1]))
+    def value(self, number: int) -> tuple[Any, ...]:
+        """What is touched: groups of counts, or counts."""
+        known = self._values.get(number)
+        if known is None:
+            size, row = self._rows[number]
+            step = size * ITEM_BYTES
+            groups = tuple([self._group(row[at : at + step]) for at in range(0, len(row), step)]) if size else ()
+            known = self._values[number] = groups if size else self._group(row)
         return known
 
     def _group(self, key: bytes) -> tuple[Counts, ...]:
@@ -120,17 +90,72 @@ class PartTable:
             known = self._groups[key] = tuple(map(self.counts.listed.__getitem__, numbers))
         return known
 
-    def shape(self, code: int, *, ordered: bool) -> BandShape:
-        """The band of a part."""
-        groups, chain, ticks = code >> 3 * FIELD, code >> 2 * FIELD & LARGEST, code >> FIELD & LARGEST
-        return _band_shape((self._values[groups], self._ticks[ticks], ordered, self._values[chain]))
 
-    def ticks_number(self, ticks: int) -> int:
-        """The number of so many ticks."""
-        known = self._ticks_numbers.setdefault(ticks, len(self._ticks))
-        if known == len(self._ticks):
-            self._ticks.append(ticks)
+@attrs.define(eq=False)
+class PartTable:
+    """The codes of the parts of a launch so far, `listed` by number, and their `tails`.
+
+    A band is a part and whether its drain waits. Its *key* leaves out what is counted: parts that differ by nothing
+    else are one band. The footprints are (bytes from the first to behind the last, period, inner).
+    """
+
+    spec: DeviceSpec
+    parts: dict[int, int] = attrs.field(factory=dict, init=False)
+    listed: list[int] = attrs.field(factory=list, init=False)
+    tails: list[BandTail] = attrs.field(factory=list, init=False)
+    footprints: dict[tuple[int, int, int], int] = attrs.field(factory=dict, init=False)
+    statistics: dict[Statistics, int] = attrs.field(factory=dict, init=False)
+    counts: CountList = attrs.field(factory=CountList, init=False)
+    _bands: dict[int, PlacedBand] = attrs.field(factory=dict, init=False)
+    _forms: dict[tuple[Any, ...], "BandForm"] = attrs.field(factory=dict, init=False)
+    _phases: dict[tuple[str, Shape], PhaseCounts] = attrs.field(factory=dict, init=False)
+    _sides: dict[tuple[Any, ...], Sides] = attrs.field(factory=dict, init=False)
+    _numbers: dict[tuple[int, tuple[int, ...]], list[int]] = attrs.field(factory=dict, init=False)
+    _touched_by_groups: "Touched" = attrs.field(init=False)
+    _touched_by_drains: "Touched" = attrs.field(init=False)
+    _tail_numbers: dict[BandTail, int] = attrs.field(factory=dict, init=False)
+    _drains: list[tuple[int, int]] = attrs.field(factory=list, init=False)
+    _drain_numbers: dict[tuple[int, int], int] = attrs.field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._touched_by_groups, self._touched_by_drains = Touched(self.counts), Touched(self.counts)
+
+    def part_numbers(self, codes: Sequence[int]) -> list[int]:
+        """The numbers of parts."""
+        new = [code for code in dict.fromkeys(codes) if code not in self.parts]
+        self.parts.update(zip(new, range(len(self.listed), len(self.listed) + len(new)), strict=True))
+        self.listed += new
+        return [*map(self.parts.__getitem__, codes)]
+
+    def tail(self, chain: Array, ticks: int, counts: int) -> int:
+        """The number of a tail, given what each descriptor of its drain touches, its ticks and what is counted."""
+        touched = self.chain(chain)
+        drain = self._drain_numbers.setdefault((touched, ticks), len(self._drains))
+        if drain == len(self._drains):
+            self._drains.append((touched, ticks))
+        known = self._tail_numbers.setdefault(BandTail(drain, counts), len(self.tails))
+        if known == len(self.tails):
+            self.tails.append(BandTail(drain, counts))
         return known
+
+    def keys(self, codes: Array) -> Array:
+        """The keys of the bands of these parts whose drains do not wait; those that wait are one more."""
+        drains = np.asarray([tail.drain for tail in self.tails], np.int64)
+        return codes >> FIELD << FIELD + 1 | drains[codes & LARGEST] << 1
+
+    def groups(self, row: Array, size: int) -> int:
+        """The number of what wait groups of so many descriptors touch, given the number of what each does."""
+        return self._touched_by_groups.number(size, row.tobytes())
+
+    def chain(self, row: Array) -> int:
+        """The number of what a drain touches, given the number of what each of its descriptors does."""
+        return self._touched_by_drains.number(0, row.tobytes())
+
+    def shape(self, key: int) -> BandShape:
+        """The band of a key."""
+        chain, ticks = self._drains[key >> 1 & LARGEST]
+        groups, drained = self._touched_by_groups.value(key >> FIELD + 1), self._touched_by_drains.value(chain)
+        return _band_shape((groups, ticks, key & 1 > 0, drained))
 
     def band(self, band: PlannedBand) -> PlacedBand:
         """A band as one of its form: bands that differ by nothing but where they are have one."""
@@ -151,6 +176,18 @@ class PartTable:
         if known is None:
             known = self._forms[key] = BandForm.of(self, attrs.evolve(band, reads=sides[0], chain=sides[1]))
         return known
+
+    def sides(self, kind: str, side: DescriptorArray) -> Sides:
+        """The descriptors of a band in one direction; equal ones of several forms are the same."""
+        key = kind, side.addresses.tobytes(), side.kinds.tobytes(), side.shapes
+        known = self._sides.get(key)
+        if known is None:
+            known = self._sides[key] = Sides(side, [self.phase_counts(kind, shape) for shape in side.shapes])
+        return known
+
+    def numbers_of(self, sides: Sides, *what: int) -> list[int]:
+        """The numbers of a side's answers so far, to be added to: of groups by their size, of tails by the rest."""
+        return self._numbers.setdefault((id(sides), what), [])
 
     def phase_counts(self, kind: str, shape: Shape) -> PhaseCounts:
         """What descriptors of this shape touch. Raises HazardError for a field that is too narrow."""
@@ -173,8 +210,6 @@ class BandForm:
     footprint: int
     statistics: Statistics
     _numbers: Array = attrs.field(factory=lambda: np.full((0, 0), -1, np.int32), init=False)
-    _reads_codes: list[int] = attrs.field(factory=list, init=False)
-    _drain_codes: list[int] = attrs.field(factory=list, init=False)
 
     @classmethod
     def of(cls, table: PartTable, band: PlannedBand) -> "BandForm":
@@ -183,10 +218,7 @@ class BandForm:
         footprint = place.high - place.low, place.period, place.inner
         counts = {"wait_groups": -(-len(band.reads) // size), "bands": 1}
         counts["oversized_pitch_reads"] = len(band.reads) * band.oversized
-        reads, chain = [
-            Sides(side, [table.phase_counts(kind, shape) for shape in side.shapes])
-            for kind, side in (("read", band.reads), ("write", band.chain))
-        ]
+        reads, chain = table.sides("read", band.reads), table.sides("write", band.chain)
         number = table.footprints.setdefault(footprint, len(table.footprints))
         return cls(table, band.ticks, size, reads, chain, number, (*counts.items(), *band.counts.items()))
 
@@ -203,7 +235,7 @@ class BandForm:
         if missing.any():
             pairs = dict.fromkeys(zip(reads[missing].tolist(), drains[missing].tolist(), strict=True))
             wanted = tuple(np.array([*pairs]).T)
-            self._numbers[wanted] = self.part_numbers(*wanted)
+            self._numbers[wanted] = self.table.part_numbers(self.codes(*wanted).tolist())
             numbers = self._numbers[reads, drains]
         return numbers.reshape(turns)
 
@@ -216,16 +248,15 @@ class BandForm:
             self._numbers = grown
         return self._numbers[reads, drains]
 
-    def part_numbers(self, reads: Array, drains: Array) -> list[int]:
-        """The parts that touch these of the answers of reads, with these of its drain."""
+    def codes(self, reads: Array, drains: Array) -> Array:
+        """The codes of the parts that touch these of the answers of reads, with these of its drain."""
         table = self.table
         counts = table.statistics.setdefault(self.statistics, len(table.statistics))
-        for row in self.reads.answers[len(self._reads_codes) :]:
-            self._reads_codes.append(BandPart(table.groups(row, self.group_size), 0, 0, 0).code)
-        for row in self.chain.answers[len(self._drain_codes) :]:
-            self._drain_codes.append(BandPart(0, table.chain(row), table.ticks_number(self.ticks), counts).code)
-        pairs = zip(reads.tolist(), drains.tolist(), strict=True)
-        return table.part_numbers([self._reads_codes[read] | self._drain_codes[drain] for read, drain in pairs])
+        groups = table.numbers_of(self.reads, self.group_size)
+        tails = table.numbers_of(self.chain, self.ticks, counts)
+        groups += [table.groups(row, self.group_size) for row in self.reads.answers[len(groups) :]]
+        tails += [table.tail(row, self.ticks, counts) for row in self.chain.answers[len(tails) :]]
+        return np.asarray(groups, np.int64)[reads] << FIELD | np.asarray(tails, np.int64)[drains]
 
 
 def _ahead(side: DescriptorArray, by: int) -> DescriptorArray:

@@ -10,11 +10,11 @@ import attrs
 import numpy as np
 
 from tessbed.firmware_models.band import BANDS
-from tessbed.firmware_models.nests.band_numbers import BandNumbers, account, add_touched
+from tessbed.firmware_models.nests.band_numbers import BandList, BandNumbers, account, add_touched
 from tessbed.firmware_models.nests.blocks import FEWEST_TIMES, BlockMaker
 from tessbed.firmware_models.nests.drain_order import DrainOrder
 from tessbed.firmware_models.nests.nest import Node
-from tessbed.firmware_models.nests.parts import BandPart, PartTable
+from tessbed.firmware_models.nests.parts import LARGEST, PartTable
 from tessbed.sim.exact.program import BandRun
 from tessbed.sim.stats import Traffic
 from tessbed.sim.transfer.cost import Counts
@@ -24,16 +24,17 @@ Array = Any
 
 @attrs.frozen(eq=False)
 class NestRuns:
-    """The runs of a worker, written out each time that they are asked for; their bands have numbers already."""
+    """The runs of a worker, written out each time that they are asked for; their bands are listed already."""
 
     nodes: Sequence[Node]
     table: PartTable
-    numbers: BandNumbers
+    listed: BandList
 
     def __iter__(self) -> Iterator[BandRun]:
-        bands = np.full(2 * len(self.table.parts), -1, np.int32)
-        bands[[*self.numbers.known]] = [*self.numbers.known.values()]
+        bands = np.zeros(0, np.int32)
         for sequence, times in sequences(self.table, self.nodes):
+            if len(bands) < 2 * len(self.table.listed):
+                bands = np.concatenate((bands, self.listed.numbers(self.table.listed[len(bands) // 2 :])))
             numbers = bands[sequence]
             if numbers.min() < 0:
                 raise AssertionError("the totals of the nests lack a band that their runs have")
@@ -94,7 +95,7 @@ class RunDraft:
             band = self.numbers.bands[self.numbers.of(number)]
             add_touched(reads, tuple(chain.from_iterable(band.groups)), times)
             add_touched(drains, band.chain, times)
-            for name, amount in statistics[BandPart.of(self.table.listed[number // 2]).counts]:
+            for name, amount in statistics[self.table.tails[self.table.listed[number // 2] & LARGEST].counts]:
                 counts[name] += times * amount
             counts["ordered_drains"] += times * (number % 2)
         return account(reads, drains, counts)

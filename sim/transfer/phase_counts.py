@@ -18,6 +18,9 @@ from tessbed.sim.transfer.cost import Counts, count_read, count_write
 FEW_PHASES = 12
 """So many phases take no longer one by one."""
 
+SPARSE = 8
+"""A table of so many places for each number is gone through in less time than the numbers are sorted."""
+
 Array = Any
 
 
@@ -90,7 +93,8 @@ def count_phases(spec: DeviceSpec, kind: str, shape: tuple[int, int, int], phase
 def distinct(rows: Array) -> tuple[Array, Array]:
     """Of columns of several rows: the first of each different one, and of each column which of these it equals.
 
-    Rows are folded into one number a column, as digits; where that could leave 62 bits, numbers are given anew.
+    Rows are folded into one number a column, as digits; where that could leave 62 bits, numbers are given anew. Small
+    numbers are found by their place in a table, others by sorting.
     """
     lows = rows.min(axis=1)
     sizes = rows.max(axis=1) - lows + 1
@@ -101,8 +105,20 @@ def distinct(rows: Array) -> tuple[Array, Array]:
             folded = np.unique(folded, return_inverse=True)[1].reshape(-1)
             most = int(folded.max()) + 1
         folded, most = folded * size + (rows[number] - lows[number]), most * size
+    if most <= SPARSE * rows.shape[1]:
+        return _distinct_by_place(folded, most)
     _, firsts, numbers = np.unique(folded, return_index=True, return_inverse=True)
     return firsts, numbers.reshape(-1)
+
+
+def _distinct_by_place(numbers: Array, end: int) -> tuple[Array, Array]:
+    """`distinct` of numbers up to before `end`."""
+    first = np.full(end, -1)
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    present = np.flatnonzero(first >= 0)
+    renumbered = np.empty(end, np.int64)
+    renumbered[present] = np.arange(len(present))
+    return first[present], renumbered[numbers]
 
 
 def _touched_by_rows(address: Array, rows: int, row_bytes: int, pitch: int, unit: int) -> Array:

@@ -94,24 +94,38 @@ def _program(wanted: _ProgramKey) -> LaunchProgram:
 
 
 def _priced(wanted: _ProgramKey) -> LaunchProgram:
-    priced: dict[Counts, Cost] = {}
-    bands = tuple([_timed(band, wanted.spec, priced) for band in wanted.plan.bands])
-    return LaunchProgram(bands, wanted.plan.workers)
+    prices = _Prices(wanted.spec)
+    return LaunchProgram(tuple([prices.timed(band) for band in wanted.plan.bands]), wanted.plan.workers)
 
 
-def _timed(band: BandShape, spec: DeviceSpec, priced: dict[Counts, Cost]) -> TimedBand:
-    groups = tuple(tuple(_cost(counts, spec, priced) for counts in group) for group in band.groups)
-    segments = [_cost(counts, spec, priced) for counts in band.chain]
-    drain = Cost(*map(sum, zip(*segments, strict=True)))
-    return TimedBand(groups, band.ticks, band.ordered, (drain,), len(segments))
+@attrs.define(eq=False)
+class _Prices:
+    """Costs on one device: of what descriptors touch, of groups and of drains.
 
+    Bands of an outline share what they touch, the very same tuples, so groups and drains are known by their ids.
+    """
 
-def _cost(counts: Counts, spec: DeviceSpec, priced: dict[Counts, Cost]) -> Cost:
-    cost = priced.get(counts)
-    if cost is None:
-        segment = price(spec, counts)
-        cost = priced[counts] = Cost(segment.setup_ticks, segment.port_ticks, segment.data_ticks)
-    return cost
+    spec: DeviceSpec
+    costs: dict[Counts, Cost] = attrs.field(factory=dict, init=False)
+    groups: dict[int, tuple[tuple[Cost, ...], ...]] = attrs.field(factory=dict, init=False)
+    drains: dict[int, tuple[Cost]] = attrs.field(factory=dict, init=False)
+
+    def timed(self, band: BandShape) -> TimedBand:
+        """A band of an outline that keeps its tuples."""
+        groups, drain = self.groups.get(id(band.groups)), self.drains.get(id(band.chain))
+        if groups is None:
+            groups = self.groups[id(band.groups)] = tuple(tuple(map(self._cost, group)) for group in band.groups)
+        if drain is None:
+            segments = map(self._cost, band.chain)
+            drain = self.drains[id(band.chain)] = (Cost(*map(sum, zip(*segments, strict=True))),)
+        return TimedBand(groups, band.ticks, band.ordered, drain, len(band.chain))
+
+    def _cost(self, counts: Counts) -> Cost:
+        cost = self.costs.get(counts)
+        if cost is None:
+            segment = price(self.spec, counts)
+            cost = self.costs[counts] = Cost(segment.setup_ticks, segment.port_ticks, segment.data_ticks)
+        return cost
 
 
 @lru_cache(maxsize=256)

@@ -2,6 +2,16 @@
 
 A part is what a band touches there, its compute ticks, and what the worker loop counts for it. Its drain's footprint is
 a number of its own, since it depends on no place: it counts from the first byte.
+
+All that a part is made of has numbers, which are few, and parts may be a hundred thousand. So a part is one integer of
+64 bits, its *code*, and an array of them is made and compared in a few calls: what the wait groups touch, and a *tail*:
+
+    code   groups, tail
+    tail   what is counted, drain
+    drain  compute ticks, what the drain touches
+
+A band is a part and whether its drain waits, and its *key* is groups, drain, and one bit: parts that differ by what is
+counted alone are one band. What is touched is made into tuples when a band is looked at.
 """
 
 from collections.abc import Sequence
@@ -33,18 +43,6 @@ ITEM_BYTES = np.dtype(np.int32).itemsize
 
 _band_shape = partial(tuple.__new__, BandShape)
 """Takes a tuple of the fields, in half the time of the class, which is a function in Python."""
-
-
-class BandTail(NamedTuple):
-    """What a band does behind its wait groups, at some place in its pages: what its drain touches, with its compute
-    ticks as one number; and what the worker loop counts for the band but its order. All are numbers of the table.
-
-    What the groups touch and the tail make a part. It is kept as its *code*, both in one integer of 64 bits: there may
-    be a hundred thousand, and an array of them is made and compared in a few calls.
-    """
-
-    drain: int
-    counts: int
 
 
 class PlacedBand(NamedTuple):
@@ -95,14 +93,13 @@ class Touched:
 class PartTable:
     """The codes of the parts of a launch so far, `listed` by number, and their `tails`.
 
-    A band is a part and whether its drain waits. Its *key* leaves out what is counted: parts that differ by nothing
-    else are one band. The footprints are (bytes from the first to behind the last, period, inner).
+    The footprints are (bytes from the first to behind the last, period, inner).
     """
 
     spec: DeviceSpec
     parts: dict[int, int] = attrs.field(factory=dict, init=False)
     listed: list[int] = attrs.field(factory=list, init=False)
-    tails: list[BandTail] = attrs.field(factory=list, init=False)
+    tails: list[int] = attrs.field(factory=list, init=False)
     footprints: dict[tuple[int, int, int], int] = attrs.field(factory=dict, init=False)
     statistics: dict[Statistics, int] = attrs.field(factory=dict, init=False)
     counts: CountList = attrs.field(factory=CountList, init=False)
@@ -113,9 +110,9 @@ class PartTable:
     _numbers: dict[tuple[int, tuple[int, ...]], list[int]] = attrs.field(factory=dict, init=False)
     _touched_by_groups: "Touched" = attrs.field(init=False)
     _touched_by_drains: "Touched" = attrs.field(init=False)
-    _tail_numbers: dict[BandTail, int] = attrs.field(factory=dict, init=False)
-    _drains: list[tuple[int, int]] = attrs.field(factory=list, init=False)
-    _drain_numbers: dict[tuple[int, int], int] = attrs.field(factory=dict, init=False)
+    _tail_numbers: dict[int, int] = attrs.field(factory=dict, init=False)
+    _drains: list[int] = attrs.field(factory=list, init=False)
+    _drain_numbers: dict[int, int] = attrs.field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._touched_by_groups, self._touched_by_drains = Touched(self.counts), Touched(self.counts)
@@ -129,18 +126,12 @@ class PartTable:
 
     def tail(self, chain: Array, ticks: int, counts: int) -> int:
         """The number of a tail, given what each descriptor of its drain touches, its ticks and what is counted."""
-        touched = self.chain(chain)
-        drain = self._drain_numbers.setdefault((touched, ticks), len(self._drains))
-        if drain == len(self._drains):
-            self._drains.append((touched, ticks))
-        known = self._tail_numbers.setdefault(BandTail(drain, counts), len(self.tails))
-        if known == len(self.tails):
-            self.tails.append(BandTail(drain, counts))
-        return known
+        drain = _number_of(ticks << FIELD | self.chain(chain), self._drain_numbers, self._drains)
+        return _number_of(counts << FIELD | drain, self._tail_numbers, self.tails)
 
     def keys(self, codes: Array) -> Array:
         """The keys of the bands of these parts whose drains do not wait; those that wait are one more."""
-        drains = np.asarray([tail.drain for tail in self.tails], np.int64)
+        drains = np.asarray(self.tails, np.int64) & LARGEST
         return codes >> FIELD << FIELD + 1 | drains[codes & LARGEST] << 1
 
     def groups(self, row: Array, size: int) -> int:
@@ -153,9 +144,9 @@ class PartTable:
 
     def shape(self, key: int) -> BandShape:
         """The band of a key."""
-        chain, ticks = self._drains[key >> 1 & LARGEST]
-        groups, drained = self._touched_by_groups.value(key >> FIELD + 1), self._touched_by_drains.value(chain)
-        return _band_shape((groups, ticks, key & 1 > 0, drained))
+        drain = self._drains[key >> 1 & LARGEST]
+        groups, chain = self._touched_by_groups.value(key >> FIELD + 1), self._touched_by_drains.value(drain & LARGEST)
+        return _band_shape((groups, drain >> FIELD, key & 1 > 0, chain))
 
     def band(self, band: PlannedBand) -> PlacedBand:
         """A band as one of its form: bands that differ by nothing but where they are have one."""
@@ -257,6 +248,14 @@ class BandForm:
         groups += [table.groups(row, self.group_size) for row in self.reads.answers[len(groups) :]]
         tails += [table.tail(row, self.ticks, counts) for row in self.chain.answers[len(tails) :]]
         return np.asarray(groups, np.int64)[reads] << FIELD | np.asarray(tails, np.int64)[drains]
+
+
+def _number_of(key: int, numbers: dict[int, int], listed: list[int]) -> int:
+    """The number of a key, which is listed where it is new."""
+    known = numbers.setdefault(key, len(listed))
+    if known == len(listed):
+        listed.append(key)
+    return known
 
 
 def _ahead(side: DescriptorArray, by: int) -> DescriptorArray:

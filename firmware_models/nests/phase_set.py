@@ -174,7 +174,7 @@ def kinds_together(tuples: PlaceTuples, kinds: Sequence[KindsAt]) -> Array | Non
         if len(rests) * (PAGE_BYTES // step) > MOST_WALKED:
             return None
         turns = np.arange(PAGE_BYTES // step)
-        kind = kind_at(((rests[:, :1] + turns * step) % PAGE_BYTES).reshape(-1))
+        kind = kind_at((rests[:, :1] + turns * step & PAGE_BYTES - 1).reshape(-1))
         rests = (rests[:, None, 1:] + turns[:, None] * np.asarray(row[number + 1 :])).reshape(-1, len(row) - number - 1)
         rests = _reduced(rests, [row[number + 1 :] for row in tuples.rows[number + 1 :]])
         pairs = np.stack((np.repeat(which, len(turns)), kind))

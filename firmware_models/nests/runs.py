@@ -14,7 +14,7 @@ from tessbed.firmware_models.nests.band_numbers import BandList, BandNumbers, ac
 from tessbed.firmware_models.nests.blocks import FEWEST_TIMES, BlockMaker
 from tessbed.firmware_models.nests.drain_order import DrainOrder
 from tessbed.firmware_models.nests.nest import Node
-from tessbed.firmware_models.nests.parts import LARGEST, PartTable
+from tessbed.firmware_models.nests.parts import FIELD, LARGEST, PartTable
 from tessbed.sim.exact.program import BandRun
 from tessbed.sim.stats import Traffic
 from tessbed.sim.transfer.cost import Counts
@@ -95,7 +95,7 @@ class RunDraft:
             band = self.numbers.bands[self.numbers.of(number)]
             add_touched(reads, tuple(chain.from_iterable(band.groups)), times)
             add_touched(drains, band.chain, times)
-            for name, amount in statistics[self.table.tails[self.table.listed[number // 2] & LARGEST].counts]:
+            for name, amount in statistics[self.table.tails[self.table.listed[number // 2] & LARGEST] >> FIELD]:
                 counts[name] += times * amount
             counts["ordered_drains"] += times * (number % 2)
         return account(reads, drains, counts)

@@ -24,6 +24,8 @@ from tessbed.sim.transfer.phase_counts import PhaseCounts, distinct
 
 FEW_PLACES = 256
 """Placed one by one so many descriptors take no longer than a convolution."""
+IN_PAGE = PAGE_BYTES - 1
+"""The bits of a place in a page: a bitwise and takes a fifth of a division."""
 MOST_FOLDED = 256
 """Descriptors, and answers, that are looked at in one array."""
 
@@ -43,7 +45,7 @@ class _Group:
 
     def numbers(self, ahead: Array) -> Array:
         """What is touched from each place, in a row, where that is so far ahead."""
-        return self.counts.numbers((self.places[:, None] + ahead) % PAGE_BYTES)
+        return self.counts.numbers(self.places[:, None] + ahead & IN_PAGE)
 
     def placed(self, times: Array) -> Array:
         """How often one of them is at each place of a page where their mover comes so often to each."""
@@ -57,7 +59,7 @@ def convolved(one: Array, other: Array) -> Array:
     few, many = sorted((one, other), key=np.count_nonzero)
     places = np.flatnonzero(few)
     if len(places) <= FEW_PLACES:
-        return few[places] @ many[(np.arange(PAGE_BYTES) - places[:, None]) % PAGE_BYTES]
+        return few[places] @ many[np.arange(PAGE_BYTES) - places[:, None] & IN_PAGE]
     found = np.convolve(one, other)
     found[: PAGE_BYTES - 1] += found[PAGE_BYTES:]
     return found[:PAGE_BYTES]

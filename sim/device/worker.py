@@ -23,6 +23,7 @@ from tessbed.sim.errors import DeviceFault, HazardError
 from tessbed.sim.events import event_queue
 from tessbed.sim.events.wait_graph import Waiting
 from tessbed.sim.hash_random import draw
+from tessbed.sim.pack_steps import pack_by_steps
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.stats import STALLS
 from tessbed.sim.tracer import Tracer
@@ -181,7 +182,7 @@ class WorkerContext:
         `action` looks at the worker's scratch and at nothing else, for it may act later than it seems to.
         """
         if not self._dma.ahead:
-            return self._pack_by_parts(slot, ticks, action, descriptors, ordered)
+            return pack_by_steps(self, slot, ticks, action, descriptors, ordered=ordered)
         if not self._can_take(slot):
             go_on = partial(self._pack_ahead, slot, ticks, action, descriptors, ordered)
             return _first(self.wait_slot(slot), go_on)
@@ -287,15 +288,6 @@ class WorkerContext:
         if policy == "seeded":
             return draw(self._dma.seed, self.worker, COMPUTE + self._computes) & 1 == 1
         return policy == "at_issue"
-
-    def _pack_by_parts(
-        self, slot: int, ticks: int, action: Callable[[], None], descriptors: Sequence[Descriptor], ordered: bool
-    ) -> Steps:
-        yield from self.wait_slot(slot)
-        yield from self.compute(ticks, action)
-        if ordered:
-            yield from self.wait_drains("order")
-        yield from self.drain(slot, descriptors)
 
     def _pack_ahead(
         self, slot: int, ticks: int, action: Callable[[], None], chain: Sequence[Descriptor], ordered: bool

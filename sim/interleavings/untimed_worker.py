@@ -14,6 +14,7 @@ import numpy as np
 from tessbed.sim.checkers.scratch_hazards import Staging
 from tessbed.sim.errors import HazardError
 from tessbed.sim.interleavings.actions import EVERYTHING, ByteAccess, ByteAccesses, Transfer
+from tessbed.sim.pack_steps import pack_by_steps
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.transfer.descriptor import Descriptor
 
@@ -95,11 +96,7 @@ class UntimedWorker:
         self, slot: int, ticks: int, action: Callable[[], None], descriptors: Sequence[Descriptor], *, ordered: bool
     ) -> Steps:
         """Wait for `slot`, compute, and drain it, after all earlier drains if `ordered`."""
-        yield from self.wait_slot(slot)
-        yield from self.compute(ticks, action)
-        if ordered:
-            yield from self.wait_drains("order")
-        yield from self.drain(slot, descriptors)
+        return pack_by_steps(self, slot, ticks, action, descriptors, ordered=ordered)
 
     def wait_drains(self, reason: str = "end") -> Steps:
         """Wait for everything that was issued."""

@@ -29,6 +29,12 @@ class DescriptorRun(Sequence[Descriptor]):
     def __len__(self) -> int:
         return self.length
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and [*self] == [*other]
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
     @overload
     def __getitem__(self, index: int) -> Descriptor: ...
     @overload
@@ -92,6 +98,12 @@ class DescriptorRuns(Sequence[Descriptor]):
 
     def __len__(self) -> int:
         return self.ends[-1]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and [*self] == [*other]
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
 
     @overload
     def __getitem__(self, index: int) -> Descriptor: ...

@@ -232,7 +232,7 @@ def test_wait_groups_hold_every_read_once() -> None:
         spec = override(DeviceSpec(), {"dma": {"wait_group": limit}})
         for band in all_bands(geometry, spec)[1]:
             groups = list(wait_groups(band, spec))
-            assert [d for group in groups for d in group] == [*band.reads]
+            assert [d for group in groups for d in group] == band.reads
             assert all(1 <= len(group) <= limit for group in groups)
 
 

@@ -36,6 +36,8 @@ def test_a_run_is_its_descriptors(seed: int) -> None:
     assert (len(run), [*run], run[low], run[-1]) == (len(wanted), wanted, wanted[low], wanted[-1])
     assert [*run.part(low, high)] == [*run[low:high]] == wanted[low:high]
     assert [*run.shifted(-77)] == shifted(wanted, -77)
+    assert run == wanted
+    assert run.shifted(1) != wanted
     with pytest.raises(IndexError):
         run[run.length]
 

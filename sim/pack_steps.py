@@ -1,4 +1,4 @@
-"""Pack steps: what packing a band is on any worker, timed or not: wait for its slot, compute, order its drain, drain."""
+"""Pack steps: what packing a band is on any worker, timed or not: wait for its slot, compute, drain it in order."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, Protocol

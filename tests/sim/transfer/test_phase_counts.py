@@ -9,7 +9,7 @@ from tessbed.sim.errors import HazardError
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.transfer.cost import count_read, count_write
-from tessbed.sim.transfer.phase_counts import CountList, PhaseCounts, count_phases
+from tessbed.sim.transfer.phase_counts import CountList, PhaseCounts, count_phases, distinct
 
 
 def device(rng: random.Random) -> DeviceSpec:
@@ -63,3 +63,14 @@ def test_rows_that_overlap_are_refused() -> None:
     for phases in (1, PAGE_BYTES):
         with pytest.raises(HazardError, match="overlaps itself at pitch 32"):
             PhaseCounts(spec, "write", (2, 64, 32), CountList()).numbers(np.arange(phases))
+
+
+@pytest.mark.parametrize("largest", [1, 3, 40, 1 << 40])
+def test_distinct_columns(largest: int) -> None:
+    """Of each different column the first, and which one each column is, whether numbers are small or far apart."""
+    rng = random.Random(largest)
+    columns = [(rng.randrange(largest) - 7, rng.randrange(min(largest, 5))) for _ in range(60)]
+    firsts, which = distinct(np.asarray(columns).T)
+    assert [columns[first] for first in firsts.tolist()] == sorted({*columns})
+    assert [columns.index(columns[first]) for first in firsts.tolist()] == firsts.tolist()
+    assert [columns[firsts[number]] for number in which.tolist()] == columns

@@ -96,7 +96,7 @@ def pack(value: Fraction | str) -> int:
 def _lowest_exponent(magnitude: Fraction) -> int:
     """The lowest exponent, at least -149, with which a significand below 2**24 reaches up to `magnitude`."""
     exponent = max(-149, magnitude.numerator.bit_length() - magnitude.denominator.bit_length() - 26)
-    while magnitude >= Fraction(2**24) * _power(exponent):
+    while magnitude >= _power(exponent + 24):
         exponent += 1
     return exponent
 
@@ -109,5 +109,6 @@ def _bf16(word: int) -> Fraction:
     return Fraction(fraction, 2**133) if exponent == 0 else Fraction(128 + fraction) * _power(exponent - 134)
 
 
+@lru_cache(maxsize=1024)
 def _power(exponent: int) -> Fraction:
     return Fraction(2) ** exponent

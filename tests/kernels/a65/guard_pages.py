@@ -9,7 +9,7 @@ ends of the pages and at other addresses between.
 import ctypes
 import mmap
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Protocol
 
@@ -29,6 +29,10 @@ LIBC.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 GUARD = 0x5A
 NEVER = 1 << 62
 PHASES = (4, 8, 16, 20, 32, 36, 48, 60)
+
+
+Engines = Sequence[tuple[str, int]]
+"""Names of engines, each with the bytes from which it streams."""
 
 
 class Storage(Protocol):
@@ -85,12 +89,12 @@ def placings(width: int, case: int) -> tuple[int | None, ...]:
     return None, 0, PHASES[case % len(PHASES)] // width * width + (case // 8 % 2) * width
 
 
-def run(geometry: Geometry, case: int, source: Storage, target: Storage) -> None:
+def run(geometry: Geometry, case: int, source: Storage, target: Storage, engines: Engines) -> None:
     """Every engine and placing on one geometry, each compared with the oracle."""
     backend = backend_of(geometry.op)
     packs = geometry.op in PACKING
     content = expected = None
-    for name, stream_bytes in engines():
+    for name, stream_bytes in engines:
         with using(name, stream_bytes):
             prepared = backend.check_inference(request_of(geometry))
             ports = prepared.plan.input, prepared.plan.output
@@ -113,23 +117,22 @@ def run(geometry: Geometry, case: int, source: Storage, target: Storage) -> None
                 source.freeze(False)
 
 
-def engines() -> Iterator[tuple[str, int]]:
-    """Each engine, and the native ones twice: streaming nothing, and streaming every output."""
-    yield "numpy", NEVER
+def native_engines() -> Iterator[tuple[str, int]]:
+    """The native engine with each kind of vectors, twice: streaming nothing, and streaming every output."""
     if not native_rows.missing:
         for vectors in import_module("tessbed.kernels.a65._rows").VECTORS:
             yield f"native {vectors}", NEVER
             yield f"native {vectors}", 0
 
 
-def main(op: str, source: Storage, target: Storage, cases: str = "geometries", every: int = 1) -> None:
+def main(op: str, source: Storage, target: Storage, cases: str, every: int, engines: Engines) -> None:
     """Every geometry of `op` in a set of the memory cases, or one of `every` so many."""
     for case, geometry in enumerate(getattr(memory_cases, cases)(op)):
         if case % every == 0:
-            run(geometry, case // every, source, target)
+            run(geometry, case // every, source, target, engines)
     print("done", flush=True)
 
 
 if __name__ == "__main__":
     op, cases, every, *_ = (*sys.argv[1:], *("", "geometries", "1")[len(sys.argv) - 1 :])
-    main(op, Guarded(16), Guarded(16), cases, int(every))
+    main(op, Guarded(16), Guarded(16), cases, int(every), [("numpy", NEVER), *native_engines()])

@@ -116,4 +116,5 @@ if __name__ == "__main__":
     install(sys.argv[3])
     from tests.kernels.a65 import guard_pages
 
-    guard_pages.main(sys.argv[1], Heap(), Heap(), sys.argv[2], int(sys.argv[4]))
+    watched = list(guard_pages.native_engines())  # numpy is not instrumented
+    guard_pages.main(sys.argv[1], Heap(), Heap(), sys.argv[2], int(sys.argv[4]), watched)

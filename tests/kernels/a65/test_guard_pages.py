@@ -21,14 +21,17 @@ def run_program(name: str, op: str, *arguments: str) -> subprocess.CompletedProc
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
 
 
+@pytest.mark.parametrize(
+    ("every", "least"), [(5, 1000), pytest.param(1, 5000, marks=pytest.mark.long)], ids=["a part", "all"]
+)
 @pytest.mark.parametrize("op", KINDS)
-def test_guard_pages(op: str) -> None:
+def test_guard_pages(op: str, every: int, least: int) -> None:
     """Every row path, streaming or not, stays between the guard pages wherever it lies, and writes the right bytes."""
-    result = run_program("guard_pages", op)
+    result = run_program("guard_pages", op, "geometries", str(every))
     *cases, last = result.stdout.splitlines() or [""]
     assert result.returncode == 0, f"fault (exit {result.returncode}) in: {last}\n{result.stderr[-2000:]}"
     assert last == "done"
-    assert len(cases) >= 1000
+    assert len(cases) >= least
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from tests.kernels.a65.sanitized import ROOT
 from tests.shared_build import built_once
 
 SOURCES = ROOT / "kernels" / "a65"
-EVERY = 4
+EVERY = 5
+"""Of the memory cases; most of their lists go by twos, threes and fours, which a sample by fives goes through."""
 
 pytestmark = [
     pytest.mark.skipif(sanitized.runtime_library() is None, reason="needs Linux, and gcc with libasan"),
@@ -37,7 +38,7 @@ def assert_sound(result: subprocess.CompletedProcess[str]) -> None:
 
 @pytest.mark.parametrize("op", KINDS)
 def test_sanitized(op: str, library: Path) -> None:
-    """One in four of the memory cases is sound under the address and undefined-behaviour sanitizers."""
+    """One in five of the memory cases is sound under the address and undefined-behaviour sanitizers."""
     assert_sound(sanitized.run(op, library, EVERY))
 
 

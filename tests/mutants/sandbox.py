@@ -100,7 +100,11 @@ class Sandbox:
         os.utime(path, (self._clock, self._clock))
 
     def _build(self, source: Path) -> str:
-        """Build the extension of a C source, which lies beside it; returns what went wrong, if something did."""
+        """Build the extension of a C source, which lies beside it; returns what went wrong, if something did.
+
+        Nothing built before is kept: sources have times of long ago, so that the last mutant's build would be newer.
+        """
+        shutil.rmtree(self.root / "build", ignore_errors=True)
         for so in source.parent.glob("*.so"):
             so.unlink()
         try:

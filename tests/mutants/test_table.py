@@ -5,6 +5,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from tests.kernels.a65.sanitized import compiler
 from tests.mutants.sandbox import Sandbox
 from tests.mutants.table import ROOT, Mutant, read_table
 
@@ -64,3 +65,37 @@ def test_a_hang_is_caught(tmp_path: Path) -> None:
     (tree / "test_slow.py").write_text("import time\n\ndef test_slow():\n    time.sleep(60)\n", encoding="utf-8")
     outcome = Sandbox.of(tree, tmp_path / "box", 3).run_tests(("test_slow.py",))
     assert (outcome.word, outcome.detail) == ("killed", "no end within 3 s")
+
+
+ONE_C = """#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+static PyObject *one(PyObject *module, PyObject *none) { (void)module, (void)none; return PyLong_FromLong(1); }
+static PyMethodDef METHODS[] = {{"one", one, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
+static PyModuleDef MODULE = {.m_base = PyModuleDef_HEAD_INIT, .m_name = "_one", .m_methods = METHODS};
+PyMODINIT_FUNC PyInit__one(void) { return PyModule_Create(&MODULE); }
+"""
+ONE_PROJECT = """[project]
+name = "one"
+version = "1"
+[tool.setuptools]
+py-modules = []
+[[tool.setuptools.ext-modules]]
+name = "_one"
+sources = ["_one.c"]
+py-limited-api = true
+"""
+
+
+@pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
+def test_each_mutant_of_c_is_built(tmp_path: Path) -> None:
+    """A mutant of C is judged by a build of its own, not by that of the one before."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "_one.c").write_text(ONE_C, encoding="utf-8")
+    (tree / "pyproject.toml").write_text(ONE_PROJECT, encoding="utf-8")
+    (tree / "test_one.py").write_text("import _one\n\ndef test_one():\n    assert _one.one() == 1\n", encoding="utf-8")
+    box = Sandbox.of(tree, tmp_path / "box", 120)
+    two, same = (
+        Mutant(new, "_one.c", "Long(1)", new, "it is not one", ["test_one.py"]) for new in ("Long(2)", "Long(+1)")
+    )
+    assert [box.try_mutant(mutant).word for mutant in (two, same, two)] == ["killed", "survived", "killed"]

@@ -7,6 +7,7 @@ alone. A run is the sequence of them; what asks for one descriptor gets it made.
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any, overload
 
 import attrs
@@ -17,8 +18,20 @@ LEAST_LENGTH = 8
 """Descriptors become runs where a run has at least so many on average: below, a list is quicker."""
 
 
+class _Descriptors(Sequence[Descriptor]):
+    """Equal to any sequence of the same descriptors."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and [*self] == [*other]
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
 @attrs.frozen(eq=False)
-class DescriptorRun(Sequence[Descriptor]):
+class DescriptorRun(_Descriptors):
     """`length` descriptors, each `address_step` further on in memory and `scratch_step` further on in scratch."""
 
     first: Descriptor
@@ -28,12 +41,6 @@ class DescriptorRun(Sequence[Descriptor]):
 
     def __len__(self) -> int:
         return self.length
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and [*self] == [*other]
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
 
     @overload
     def __getitem__(self, index: int) -> Descriptor: ...
@@ -90,7 +97,7 @@ class DescriptorRun(Sequence[Descriptor]):
 
 
 @attrs.frozen(eq=False)
-class DescriptorRuns(Sequence[Descriptor]):
+class DescriptorRuns(_Descriptors):
     """Runs, one after the other; `ends` are the numbers of descriptors up to the end of each."""
 
     runs: Sequence[DescriptorRun]
@@ -98,12 +105,6 @@ class DescriptorRuns(Sequence[Descriptor]):
 
     def __len__(self) -> int:
         return self.ends[-1]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and [*self] == [*other]
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
 
     @overload
     def __getitem__(self, index: int) -> Descriptor: ...
@@ -147,8 +148,7 @@ def in_runs(descriptors: Sequence[Descriptor]) -> Sequence[Descriptor]:
             return descriptors
         else:
             runs.append(DescriptorRun(descriptor, 1, 0, 0))
-    ends = [sum(run.length for run in runs[: at + 1]) for at in range(len(runs))]
-    return DescriptorRuns(runs, ends)
+    return DescriptorRuns(runs, [*accumulate(map(len, runs))])
 
 
 def _extended(run: DescriptorRun, descriptor: Descriptor) -> DescriptorRun | None:

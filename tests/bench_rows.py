@@ -22,7 +22,6 @@ from tessbed.bench.cases import CASES, BenchCase
 from tessbed.bench.measurement import BenchMeasurement, contenders, measure_case, ratio, time_in_turns
 from tessbed.kernels import OPERATIONS, Plan
 from tessbed.kernels.a65.executor import executor_of
-from tessbed.kernels.a65.numpy_copies import item_of
 from tessbed.kernels.a65.numpy_steps import items
 from tessbed.kernels.ops import requests_of
 
@@ -121,7 +120,6 @@ def preparation(cases: list[BenchCase], rounds: int) -> dict[BenchCase, tuple[fl
     times: dict[BenchCase, tuple[list[float], list[float]]] = {case: ([], []) for case in cases}
     for _ in range(rounds):
         for case, run in zip(cases, runs, strict=True):
-            item_of.cache_clear()
             items.cache_clear()
             np.ones(COLD_BYTES, np.uint8)
             cold, warm = times[case]

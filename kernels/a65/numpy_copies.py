@@ -5,24 +5,28 @@ longer loop. Words can move so, too, their low bytes and then their high ones: s
 (`numpy_values`), but nothing here touches the floating-point environment.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
 from tessbed.kernels.a65.blocks import Block, Gap
-from tessbed.kernels.a65.numpy_steps import BYTE, Copy, FillStep, PieceCopies, Step, StridedView, items
-from tessbed.kernels.a65.numpy_values import WORD
+from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_PIXELS, Copy, FillStep, PieceCopies, Step, StridedView, items
+from tessbed.kernels.a65.numpy_values import LONG, WORD
 from tessbed.kernels.plan import Plan
 
 FEW_CHANNELS = 8
 """Fewer than that are moved channel by channel where the pixels make the longer loop."""
+LONG_CHANNELS = 64
+"""From so many on, only the padding behind them is filled."""
 LONGEST_ITEM = 1 << 30
 """An item of numpy has less than 2 GiB; longer runs are bytes with an axis of their own."""
-LARGE_BYTES = 1 << 20
-"""Bytes of a plane of a block's tiles from which copies of single channels go through more than a cache."""
-ZERO = np.array(0, WORD)
+LONG_CHANNELS = 64
+"""From so many on, only the padding behind them is filled."""
+LONGEST_ITEM = 1 << 30
+"""An item of numpy has less than 2 GiB; longer runs are bytes with an axis of their own."""
+PIECE_BYTES = 1 << 18
+"""Bytes of a plane in a piece of several copies: what the first one touched is still in the caches."""
 HERE = ((0, 0),)
 
 Views = tuple[StridedView, StridedView]
@@ -31,43 +35,44 @@ Views = tuple[StridedView, StridedView]
 
 def gap_step(gap: Gap) -> FillStep:
     """Zeros the alignment bytes of a class of tiles."""
-    return FillStep(StridedView(items(gap.length), gap.extents, gap.tiled_offset, gap.tiled), item_of(0, gap.length))
+    dtype = items(gap.length)
+    return FillStep(StridedView(dtype, gap.extents, gap.tiled_offset, gap.tiled), np.zeros((), dtype))
 
 
-@lru_cache(maxsize=256)
-def item_of(value: int, size_bytes: int) -> np.ndarray:
-    """An item of equal bytes."""
-    return np.frombuffer(bytes([value % 256]) * size_bytes, items(size_bytes))[0:1].reshape(())
-
-
-def is_padded(plan: Plan, block: Block) -> bool:
-    """Whether the block's pixels have bytes beyond their channels, which must be written."""
-    return plan.packs and block.plane_bytes > block.channels
-
-
-def padding_step(plan: Plan, block: Block) -> FillStep:
-    """Fills what the channels leave of each plane of a padded block's pixels."""
-    planes, missing = plan.tiled_dtype.width, block.plane_bytes - block.channels
-    shape, strides = block.extents, block.tiled
-    if planes > 1:
-        shape, strides = (*shape, planes), (*strides, block.plane_bytes)
+def padding_of(plan: Plan, block: Block) -> FillStep | None:
+    """Fills the pixels of a block that has padding: all of their bytes, or what long channels leave of each plane."""
+    missing, planes = block.plane_bytes - block.channels, plan.tiled_dtype.width
+    if not plan.packs or missing <= 0:
+        return None
+    if block.channels < LONG_CHANNELS:
+        shape, strides = (*block.extents, planes * block.plane_bytes), (*block.tiled, 1)
+        return FillStep(StridedView(BYTE, shape, block.tiled_offset, strides), fill_of(plan))
+    shape, strides = (*block.extents, planes), (*block.tiled, block.plane_bytes)
     view = StridedView(items(missing), shape, block.tiled_offset + block.channels, strides)
-    return FillStep(view, item_of(plan.channel_fill, missing))
+    return FillStep(view, np.full(missing, fill_of(plan)).view(view.dtype).reshape(()))
 
 
-def byte_steps(plan: Plan, block: Block, word: int) -> Iterator[Step]:
+def fill_of(plan: Plan) -> np.ndarray:
+    """The byte of padded channels."""
+    return np.array(plan.channel_fill % 256, BYTE)
+
+
+def lower_halves(block: Block) -> FillStep:
+    """Zeros the FP32 words whose upper halves are written."""
+    dtype, shape, steps = LONG, (*block.extents, block.channels), (*block.linear, block.channel_stride_bytes)
+    if steps[-1] == LONG.itemsize:
+        dtype, shape, steps = BYTE, (*shape[:-1], shape[-1] * LONG.itemsize), (*steps[:-1], 1)
+    return FillStep(StridedView(dtype, shape, block.linear_offset, steps), np.zeros((), dtype))
+
+
+def byte_steps(plan: Plan, block: Block, word: int) -> Sequence[Step]:
     """The steps for words, at `word` of the linear scalar, byte by byte: the low bytes, then the high ones."""
-    if is_padded(plan, block):
-        yield padding_step(plan, block)
-    if word:
-        shape, strides = (*block.extents, block.channels), (*block.linear, block.channel_stride_bytes)
-        yield FillStep(StridedView(WORD, shape, block.linear_offset, strides), ZERO)
     if is_word(block):
         linear, tiled = word_views(block)
-        yield from view_copies(block, [(linear.later(word), tiled)], plan.packs)
+        views = [(linear.later(word), tiled)]
     else:
-        places = ((word, 0), (word + 1, block.plane_bytes))
-        yield from view_copies(block, run_views(block, plan.packs, places), plan.packs)
+        views = run_views(block, plan.packs, ((word, 0), (word + 1, block.plane_bytes)))
+    return view_copies(block, views, plan.packs, lower_halves(block) if word else padding_of(plan, block))
 
 
 def is_word(block: Block) -> bool:
@@ -81,12 +86,12 @@ def word_views(block: Block) -> Views:
     return linear, StridedView(WORD, block.extents, block.tiled_offset, block.tiled)
 
 
-def view_copies(block: Block, views: list[Views], packs: bool) -> Sequence[Step]:
-    """The copies from one side to the other; where each would go through more than a cache, in pieces of all."""
+def view_copies(block: Block, views: list[Views], packs: bool, fill: FillStep | None = None) -> Sequence[Step]:
+    """The copies from one side to the other, over what is filled; in pieces of all where there are several."""
     found = [Copy(tiled, linear) if packs else Copy(linear, tiled) for linear, tiled in views]
-    if len(found) > 1 and prod(block.extents) * block.plane_bytes > LARGE_BYTES:
-        return (PieceCopies(tuple(found), LARGE_BYTES // block.plane_bytes),)
-    return found
+    if fill is None and (len(found) == 1 or prod(block.extents) <= PIECE_PIXELS):
+        return found
+    return (PieceCopies(tuple(found), block.extents, fill),)
 
 
 def run_views(block: Block, packs: bool, places: tuple[tuple[int, int], ...] = HERE) -> list[Views]:

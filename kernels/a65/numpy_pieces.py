@@ -14,7 +14,16 @@ import attrs
 import numpy as np
 
 from tessbed.kernels.a65.numpy_sides import BlockSides
-from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, StridedView, lines_held
+from tessbed.kernels.a65.numpy_steps import (
+    BYTE,
+    PIECE_PIXELS,
+    PIECE_SCALARS,
+    SCRATCH,
+    FillStep,
+    Room,
+    StridedView,
+    lines_held,
+)
 from tessbed.kernels.a65.numpy_values import (
     LANE,
     LONG,
@@ -42,10 +51,17 @@ class PackPieces:
     sides: BlockSides
     narrow: Narrow | None
     parameters: Parameters
+    fill: FillStep | None
 
     @property
     def written(self) -> tuple[StridedView, ...]:
         return self.sides.planes
+
+    @property
+    def most(self) -> int:
+        """Scalars in a piece: its pixels must stay in the caches, too."""
+        channels = self.sides.pixels_last(self.sides.linear.shape)[-1]
+        return min(PIECE_SCALARS, PIECE_PIXELS * channels) if self.fill else PIECE_SCALARS
 
     @property
     def calculates(self) -> bool:
@@ -54,9 +70,12 @@ class PackPieces:
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
         sides = self.sides
         goals = [view.over(target) for view in sides.planes]
-        for part, fetched, at, _ in sides.pieces(source, PIECE_SCALARS):
+        padded = self.fill.target.over(target) if self.fill else target
+        for part, fetched, at, loops in sides.pieces(source, self.most):
             planes, make = SCRATCH.bound(self, part.shape)
             make(fetched)
+            if self.fill:
+                padded[loops] = self.fill.value
             for goal, plane in zip(goals, planes, strict=True):
                 copy_channels(goal[at], plane, sides.by_channel and sides.bytes_first)
 
@@ -93,6 +112,7 @@ class UnpackPieces:
     sides: BlockSides
     widen: Widen | None
     parameters: Parameters
+    fill = None
 
     @property
     def calculates(self) -> bool:

@@ -139,11 +139,6 @@ def is_scattered(block: Block) -> bool:
     return block.channels > 1 and bool(block.linear) and block.linear[-1] < block.channel_stride_bytes
 
 
-def is_sparse(block: Block) -> bool:
-    """Whether the linear side has a gap between the channels of a pixel, and no other pixel there."""
-    return block.channels > 1 and not is_scattered(block) and block.channel_stride_bytes > 4
-
-
 def short_rows(block: Block) -> bool:
     """Whether the rows of scattered channels are so short that turning them in scratch is better."""
     several = block.channels > 3 or block.channels == block.tiled[-1]

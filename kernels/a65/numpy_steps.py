@@ -15,6 +15,8 @@ import numpy as np
 BYTE = np.dtype("u1")
 PIECE_SCALARS = 1 << 18
 """What becomes of so many scalars stays in the caches; of fewer, Python's part in each piece would show."""
+PIECE_PIXELS = 1 << 16
+"""The same of pixels that are copied in several steps, or filled before that."""
 SPARE_BYTES = 8
 """Behind the scratch of a piece: a word may be looked at from its second byte on."""
 LEAST_BYTES = PIECE_SCALARS * 4 + SPARE_BYTES
@@ -53,8 +55,6 @@ class Scratch(threading.local):
     def __init__(self) -> None:
         self._parts: dict[int, np.ndarray] = {}
         self._bound: dict[tuple[object, tuple[int, ...]], Any] = {}
-        self.padded: tuple[object, object] = None, None
-        """The padded pixels that were made last, and the storage that was filled for them."""
 
     def array(self, part: int, shape: tuple[int, ...], dtype: np.dtype, first: int = 0) -> np.ndarray:
         """An array of a part, `first` bytes behind its start; all bytes of a part are zero until they are written."""
@@ -137,7 +137,12 @@ class Step(Protocol):
 
     @property
     def written(self) -> tuple[StridedView, ...]:
-        """What it writes: no byte of it twice."""
+        """What it writes, no byte of it twice; not the `fill` of each piece, over which it does so."""
+        ...
+
+    @property
+    def fill(self) -> "FillStep | None":
+        """What each piece is filled with before it is written: all that the step does not write is padding."""
         ...
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None: ...
@@ -149,6 +154,7 @@ class FillStep(NamedTuple):
     target: StridedView
     value: np.ndarray
     calculates = False
+    fill = None
 
     @property
     def written(self) -> tuple[StridedView, ...]:
@@ -164,6 +170,7 @@ class Copy(NamedTuple):
     target: StridedView
     source: StridedView
     calculates = False
+    fill = None
 
     @property
     def written(self) -> tuple[StridedView, ...]:
@@ -174,10 +181,14 @@ class Copy(NamedTuple):
 
 
 class PieceCopies(NamedTuple):
-    """Copies over the same loops, piece by piece: a later one then finds in the caches what the first one read."""
+    """Copies over the same loops, piece by piece: a later one then finds in the caches what the first one touched.
+
+    Each piece is filled first, if there is a `fill`; what no copy writes keeps its value.
+    """
 
     copies: tuple[Copy, ...]
-    most: int
+    loops: tuple[int, ...]
+    fill: FillStep | None = None
     calculates = False
 
     @property
@@ -185,8 +196,15 @@ class PieceCopies(NamedTuple):
         return tuple([copy.target for copy in self.copies])
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
+        if prod(self.loops) <= PIECE_PIXELS:
+            for step in (self.fill, *self.copies) if self.fill else self.copies:
+                step.run(source, target)
+            return
+        filled = self.fill.target.over(target) if self.fill else target
         views = [(copy.target.over(target), copy.source.over(source)) for copy in self.copies]
-        for cut in cut_pieces(views[0][0].shape, self.most):
+        for cut in cut_pieces(self.loops, PIECE_PIXELS):
+            if self.fill:
+                filled[cut] = self.fill.value
             for goal, part in views:
                 goal[cut] = part[cut]
 

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from tessbed.kernels.a65.numpy_pieces import LINEAR, TURNED, copy_to, turned, widening
-from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH, Room, StridedView
+from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH, FillStep, Room, StridedView
 from tessbed.kernels.a65.numpy_values import (
     PLANE,
     WORD,
@@ -91,6 +91,7 @@ class WholePack:
     planes: int
     lanes: tuple[PlaneViews, ...]
     turn: DensePixels | None
+    fill: FillStep | None
     calculates = True
 
     @property
@@ -101,6 +102,8 @@ class WholePack:
         narrow, split, sources = SCRATCH.bound(self, self.linear.shape)
         narrow(self.linear.over(source))
         split()
+        if self.fill:
+            self.fill.run(source, target)
         for view, made in sources:
             view.over(target)[...] = made
 
@@ -136,6 +139,7 @@ class WholeUnpack:
     lanes: tuple[PlaneViews, ...]
     turn: DensePixels | None
     calculates = True
+    fill = None
 
     @property
     def written(self) -> tuple[StridedView, ...]:

@@ -7,11 +7,12 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from tessbed.kernels.a65 import numpy_copies, numpy_padded, numpy_pieces, numpy_rows, numpy_sides, numpy_ways
+from tessbed.kernels.a65 import numpy_copies, numpy_pieces, numpy_rows, numpy_sides, numpy_steps, numpy_ways
 from tessbed.kernels.a65.blocks import Block
 from tessbed.kernels.a65.numpy_copies import as_long_pixels
-from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, cut_pieces
+from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, StridedView, cut_pieces
 from tessbed.kernels.a65.row_path import choose, row_classes
+from tessbed.kernels.plan import Plan
 from tests.contract.backends import plan_of
 from tests.geometries import FAMILY, name_of, random_geometries
 from tests.kernels.a65.running import assert_right, outcome, using
@@ -105,9 +106,9 @@ def _always(*_: int) -> bool:
 WAYS: dict[str, dict[str, object]] = {
     "as they are": {},
     "no bytes": NO_BYTES,
-    "pieces": PIECES | {"FEW_PIXELS": 0},
+    "pieces": PIECES,
     "bytes": {"SMALL_SCALARS": 1 << 30},
-    "bytes in pieces": {"SMALL_SCALARS": 1 << 30, "LARGE_BYTES": 64},
+    "bytes in pieces": {"SMALL_SCALARS": 1 << 30, "PIECE_PIXELS": 8},
     "turned at once": NO_BYTES | {"ITEM_CHANNELS": 1, "SHORT_ROW": 1 << 30, "FEW_LINES_BYTES": 2},
     "spread": PIECES | {"SPREAD_CHANNELS": 1, "SHORT_ROW": 1 << 30, "_spreads": _always},
     "near": PIECES | {"LONG_RUN": 1},
@@ -119,28 +120,35 @@ WAYS: dict[str, dict[str, object]] = {
 def take(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets the rows choose this way wherever they can."""
     for name, value in WAYS[way].items():
-        for module in (numpy_ways, numpy_sides, numpy_copies):
+        for module in (numpy_ways, numpy_sides, numpy_copies, numpy_steps):
             if name in vars(module):
                 monkeypatch.setattr(module, name, value)
 
 
+def _times(plan: Plan, views: list[StridedView]) -> np.ndarray:
+    """How often each byte of the output is in one of the views."""
+    times = np.zeros(plan.output.required_bytes, np.uint8)
+    for view in views:
+        shape, strides = (*view.shape, view.dtype.itemsize), (*view.strides, 1)
+        each = np.ndarray(shape, np.uint8, times, view.offset, strides)
+        each += 1
+    return times
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_every_byte_is_written_once(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
-    """Padding, gaps and payload together: no byte of the output is left out, and none is written again."""
+    """No byte of the output is left out, and none is written or filled again; nothing else is filled."""
     take(way, monkeypatch)
     for geometry in (*random_geometries(80, 11), *random_geometries(80, 11, FAMILY)):
         plan = plan_of(request_of(geometry))
         if plan.empty:
             continue
         steps = numpy_rows.compile_numpy(plan, row_classes(plan, choose(plan))).steps
-        times = np.zeros(plan.output.required_bytes, np.uint8)
-        for view in (view for step in steps for view in step.written):
-            bytes_of = (*view.shape, view.dtype.itemsize), (*view.strides, 1)
-            each = np.ndarray(bytes_of[0], np.uint8, times, view.offset, bytes_of[1])
-            each += 1
+        written = _times(plan, [view for step in steps for view in step.written])
+        filled = _times(plan, [step.fill.target for step in steps if step.fill])
         expected = plan.tiled.required_bytes if plan.packs else prod(plan.shape) * plan.linear_dtype.width
-        assert times.max() == 1, name_of(geometry)
-        assert times.sum() == expected, name_of(geometry)
+        assert max(written.max(), filled.max()) == 1, name_of(geometry)
+        assert np.maximum(written, filled).sum() == expected, name_of(geometry)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -148,7 +156,8 @@ def test_every_way_is_right(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     """Whichever way the rows take, and however small the pieces are, geometries of every rank are right."""
     take(way, monkeypatch)
     monkeypatch.setattr(numpy_pieces, "PIECE_SCALARS", 64)
-    monkeypatch.setattr(numpy_padded, "PIXEL_BYTES", 128)
+    for module in (numpy_steps, numpy_copies, numpy_pieces):
+        monkeypatch.setattr(module, "PIECE_PIXELS", 8)
     with using("numpy"):
         for geometry in (*random_geometries(30, 12), *random_geometries(30, 12, FAMILY)):
             source = source_of(geometry)

@@ -33,8 +33,8 @@ class BandShape(NamedTuple):
 class Outline:
     """A launch: the different bands, the runs of them that each worker takes, and all that no clock counts.
 
-    The runs of a long launch are written out each time that they are asked for. The bands of one are those that its
-    places in pages allow; some of them may be in no run.
+    The runs of a `long` launch are written out each time that they are asked for, and its bands, numbered as they come
+    there, are all known once that has been done.
     """
 
     bands: Sequence[BandShape]
@@ -42,6 +42,7 @@ class Outline:
     reads: Traffic
     writes: Traffic
     counts: Mapping[str, int]
+    long: bool = False
 
 
 def fields_that_plan(spec: DeviceSpec) -> tuple[Any, ...]:

@@ -2,11 +2,10 @@
 
 Kinds of shapes at ten thousand, a million and ten million tiles, on the default device, for four workers. In every
 round each is planned once, one after the other; CPU time, medians over rounds, and the ratio to the smallest launch of
-a kind. Band by band is the enumerating planner, which small launches take. `written` is how many bands the runs hold
-that a plan has written out.
+a kind. Band by band is the enumerating planner, which small launches take.
 
 With `--random N --seed S` it draws N kinds instead (planning_kinds.py), and plans each at ten thousand and at ten
-million tiles: the fewest ms of the rounds, their ratio, how many different bands each has, and the kind where it grows.
+million tiles: the fewest ms of the rounds, their ratio, and the kind where it grows.
 """
 
 import argparse
@@ -18,12 +17,10 @@ from statistics import median
 import attrs
 
 from tessbed.firmware_models.geometry import PacketGeometry
-from tessbed.firmware_models.launch_outline import Outline
-from tessbed.firmware_models.launch_summary import plan_launch
-from tessbed.firmware_models.nests.enumerating_planner import EnumeratingPlanner
-from tessbed.firmware_models.nests.runs import NestRuns
+from tessbed.firmware_models.planning.enumerating_planner import EnumeratingPlanner
+from tessbed.firmware_models.planning.launch_summary import plan_launch
 from tessbed.sim.spec.device_spec import DeviceSpec
-from tests.firmware_models.test_launch_summary import HWC, packet_geometry
+from tests.firmware_models.planning.test_launch_summary import HWC, packet_geometry
 from tests.oracle import Geometry
 from tests.planning_kinds import RandomKind
 
@@ -83,7 +80,6 @@ class Figures:
 
     by_runs: list[float] = attrs.Factory(list)
     one_by_one: list[float] = attrs.Factory(list)
-    written: int = 0
     tiles: int = 0
 
 
@@ -97,11 +93,6 @@ def _cpu_ms(run: Callable[[], object]) -> float:
     return 1000 * (time.process_time() - start)
 
 
-def written(drawn: Outline) -> int:
-    """The bands of runs that are there, not made when they are asked for."""
-    return sum(len(run.bands) for runs in drawn.workers if not isinstance(runs, NestRuns) for run in runs)
-
-
 def measure(rounds: int) -> dict[str, list[Figures]]:
     """The figures of each kind, by size."""
     spec, found = DeviceSpec(), {name: [Figures() for _ in SIZES] for name in KINDS}
@@ -110,7 +101,8 @@ def measure(rounds: int) -> dict[str, list[Figures]]:
             for size, figures in zip(SIZES, found[name], strict=True):
                 geometry = _bound(kind(*size))
                 if not number:
-                    figures.tiles, figures.written = geometry.tiles, written(plan_launch(geometry, spec, 4))
+                    figures.tiles = geometry.tiles
+                    plan_launch(geometry, spec, 4)
                     continue
                 figures.by_runs.append(_cpu_ms(lambda at=geometry: plan_launch(at, spec, 4)))
                 if geometry.tiles <= MOST_ENUMERATED:
@@ -124,19 +116,18 @@ GROWS, SOME_TENS_MS = 1.5, 50
 
 def search(seeds: range, rounds: int) -> None:
     """Plan random kinds and print what they take, line by line; the worst at the end."""
-    print(f"{'seed':>6} {'small ms':>9} {'large ms':>9} {'ratio':>6} {'bands':>7} {'bands':>7}")
+    print(f"{'seed':>6} {'small ms':>9} {'large ms':>9} {'ratio':>6}")
     found = []
     for seed in seeds:
-        kind, best, bands = RandomKind.of(seed, SIZES[-1]), [], []
+        kind, best = RandomKind.of(seed, SIZES[-1]), []
         for size in (SIZES[0], SIZES[-1]):
             geometry, spec, workers = kind.bound(*size), kind.spec, kind.workers
-            bands.append(len(plan_launch(geometry, spec, workers).bands))
             best.append(
                 min(_cpu_ms(lambda at=geometry, on=spec, of=workers: plan_launch(at, on, of)) for _ in range(rounds))
             )
         small, large = best
         found.append((large / small, large, seed))
-        figures = f"{seed:6} {small:9.1f} {large:9.1f} {large / small:6.2f} {bands[0]:7,} {bands[1]:7,}"
+        figures = f"{seed:6} {small:9.1f} {large:9.1f} {large / small:6.2f}"
         grows = large > GROWS * small and large > SOME_TENS_MS
         print(f"{figures}  {kind.workers} workers, {kind.geometry(*SIZES[-1])}, {kind.spec}" if grows else figures)
     grown = [seed for ratio, large, seed in found if ratio > GROWS and large > SOME_TENS_MS]
@@ -156,14 +147,14 @@ def main() -> None:
         search(range(asked.seed, asked.seed + asked.random), asked.rounds)
         return
     found = measure(asked.rounds)
-    columns = ("tiles", "by runs", "ratio", "written", "band by band")
+    columns = ("tiles", "by runs", "ratio", "band by band")
     print(f"{'ms to plan a launch of 4 workers':32} " + " ".join(f"{name:>12}" for name in columns))
     for name, sizes in found.items():
         least = median(sizes[0].by_runs)
         for figures in sizes:
             ms, one_by_one = median(figures.by_runs), figures.one_by_one
             enumerated = f"{median(one_by_one):12.0f}" if one_by_one else ""
-            print(f"{name:32} {figures.tiles:12,} {ms:12.1f} {ms / least:12.2f} {figures.written:12,} {enumerated}")
+            print(f"{name:32} {figures.tiles:12,} {ms:12.1f} {ms / least:12.2f} {enumerated}")
 
 
 if __name__ == "__main__":

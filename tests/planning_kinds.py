@@ -14,7 +14,7 @@ import attrs
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.kernels.errors import ContractError
 from tessbed.sim.spec.device_spec import DeviceSpec, override
-from tests.firmware_models.test_launch_summary import packet_geometry
+from tests.firmware_models.planning.test_launch_summary import packet_geometry
 from tests.geometries import FAMILY, KINDS, ROUNDINGS, Kind
 from tests.oracle import WIDTHS, Geometry
 

@@ -1,1 +1,1 @@
-"""Launches as loop nests: the bands of a worker as nested loops around a few of them, and the runs that they become."""
+"""Launches as loop nests: the bands of a worker as nested loops around a few of them."""

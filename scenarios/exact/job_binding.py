@@ -7,7 +7,8 @@ import attrs
 from tessbed.firmware_models.custom.outline import kernel_outline
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.launch_outline import Outline
-from tessbed.firmware_models.launch_summary import exact_program, outline
+from tessbed.firmware_models.planning.launch_program import exact_program
+from tessbed.firmware_models.planning.launch_summary import outline
 from tessbed.kernels import Plan
 from tessbed.kernels.custom.codec import CustomPacket, KernelCall, decode_call
 from tessbed.kernels.custom.encode import encode_kernel

@@ -15,7 +15,8 @@ import numpy as np
 
 from tessbed.firmware_models.custom.outline import kernel_outline
 from tessbed.firmware_models.launch_outline import Outline
-from tessbed.firmware_models.launch_summary import exact_program, outline
+from tessbed.firmware_models.planning.launch_program import exact_program
+from tessbed.firmware_models.planning.launch_summary import outline
 from tessbed.scenarios.output.text_table import aligned
 from tessbed.scenarios.provenance.basis_words import basis_lines
 from tessbed.scenarios.study.kernel_work import KernelWork

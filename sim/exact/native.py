@@ -131,12 +131,11 @@ class _Tables(NamedTuple):
 
 def _tables(program: LaunchProgram) -> _Tables:
     """The tables of a launch, kept with it unless it is long."""
-    costs, groups, bands = _bands(program.bands)
-    order, runs, spans = run_tables(program.workers)
+    order, runs, spans = run_tables(program.workers)  # first: in a long launch they bring the bands
+    costs, groups, bands, most = _bands(program.bands)
+    taken = sum(length * times for length, times in zip(runs[1::3], runs[2::3], strict=True))
     bounds = _Bounds()
-    if program.bands:
-        most = max(sum(map(len, band.groups)) for band in program.bands) + 1
-        taken = sum(length * times for length, times in zip(runs[1::3], runs[2::3], strict=True))
+    if bands:
         bounds = _Bounds(most, max(bands[5::BAND_FIELDS]), max(bands[2::BAND_FIELDS]), max(costs), taken)
     tables = _Tables((costs, groups, bands, order, runs, spans), bounds)
     if len(order) <= MOST_KEPT:
@@ -170,17 +169,18 @@ def engine_settings(
     )
 
 
-def _bands(bands: tuple[TimedBand, ...]) -> "tuple[array[int], array[int], array[int]]":
-    """Costs, groups as parts of them, and bands; a band's wait groups follow each other, then comes its drain."""
-    costs, groups, rows = array("q"), array("q"), array("q")
+def _bands(bands: Iterable[TimedBand]) -> "tuple[array[int], array[int], array[int], int]":
+    """Costs, groups as parts of them, and bands; a band's wait groups follow each other, then comes its drain. Last,
+    the most transfers of a band."""
+    costs, groups, rows, most = array("q"), array("q"), array("q"), 0
     for band in bands:
-        first = len(groups) // 2
+        first, before = len(groups) // 2, len(costs)
         for group in (*band.groups, band.chain):
             groups.extend((len(costs) // 3, len(group)))
             costs.extend(chain.from_iterable(group))
-        reads = len(band.groups)
+        reads, most = len(band.groups), max(most, (len(costs) - before) // 3)
         rows.extend((first, reads, band.ticks, band.ordered, first + reads, band.descriptors))
-    return costs, groups, rows
+    return costs, groups, rows, most
 
 
 def run_tables(workers: tuple[Iterable[BandRun], ...]) -> "tuple[array[int], array[int], array[int]]":

@@ -46,10 +46,11 @@ def unrolled(runs: Iterable[BandRun]) -> Iterator[int]:
 class LaunchProgram:
     """What a launch does: the different bands, and of each worker the runs that it takes one after the other.
 
-    Runs may be written out each time that they are asked for, and not all bands need be among them.
+    Runs may be written out each time that they are asked for. The bands of a run are there when it has been, all of
+    them when all runs have been.
     """
 
-    bands: tuple[TimedBand, ...]
+    bands: Sequence[TimedBand]
     workers: tuple[Iterable[BandRun], ...]
     kept: dict[str, Any] = attrs.field(factory=dict, eq=False, repr=False, init=False)
     """What a form of the engine has made of it, for the next timing."""

@@ -3,7 +3,7 @@
 import pytest
 
 from tessbed.firmware_models import image
-from tessbed.firmware_models.launch_summary import outline
+from tessbed.firmware_models.planning.launch_summary import outline
 from tessbed.firmware_models.vector_ops import VectorFill
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 from tests.firmware_models.rig import device_geometry, launch, source_of

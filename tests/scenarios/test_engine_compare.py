@@ -7,7 +7,8 @@ import attrs
 import pytest
 
 from tessbed.firmware_models.geometry import PacketGeometry
-from tessbed.firmware_models.launch_summary import exact_program, fields_that_plan, outline, plan_launch
+from tessbed.firmware_models.planning.launch_program import exact_program
+from tessbed.firmware_models.planning.launch_summary import fields_that_plan, outline, plan_launch
 from tessbed.kernels.ev74.codec import decode
 from tessbed.kernels.ev74.encode import encode_plan
 from tessbed.scenarios import backends

@@ -5,7 +5,7 @@ import pytest
 
 import tessbed
 from tessbed.firmware_models.custom.outline import kernel_outline
-from tessbed.firmware_models.launch_summary import exact_program
+from tessbed.firmware_models.planning.launch_program import exact_program
 from tessbed.kernels.custom.codec import decode_call
 from tessbed.scenarios.custom.kernel_run import run_kernel
 from tessbed.sim.exact.engine import simulate

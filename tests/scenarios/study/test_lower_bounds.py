@@ -4,11 +4,11 @@ import random
 
 import attrs
 
-from tessbed.firmware_models.launch_summary import plan_launch
+from tessbed.firmware_models.planning.launch_summary import plan_launch
 from tessbed.scenarios.study.lower_bounds import bounds_of
 from tessbed.sim.exact.program import BandRun, unrolled
 from tessbed.sim.spec.device_spec import DeviceSpec, override
-from tests.firmware_models.test_launch_summary import HWC, packet_geometry, several
+from tests.firmware_models.planning.test_launch_summary import HWC, packet_geometry, several
 from tests.oracle import Geometry as Asked
 
 

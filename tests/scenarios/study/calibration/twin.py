@@ -8,7 +8,7 @@ from math import exp, log
 from random import Random
 from typing import Any
 
-from tessbed.firmware_models.launch_summary import exact_program
+from tessbed.firmware_models.planning.launch_program import exact_program
 from tessbed.scenarios.exact.exact_device import ExactDevice
 from tessbed.scenarios.study.calibration.board_data import FIT, Observation, Table
 from tessbed.scenarios.study.calibration.experiment import Experiment

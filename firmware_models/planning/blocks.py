@@ -12,9 +12,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tessbed.firmware_models.nests.drain_order import BandBlock
 from tessbed.firmware_models.nests.nest import Leaf, Loop, Node, advanced
-from tessbed.firmware_models.nests.parts import PartTable
+from tessbed.firmware_models.planning.drain_order import BandBlock
+from tessbed.firmware_models.planning.parts import PartTable
 
 FEWEST_TIMES = 8
 """Shorter repeats are not worth a block of their own."""

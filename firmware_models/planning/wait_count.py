@@ -11,7 +11,7 @@ A distance depends on where drains are in their granules. In a loop that changes
 alike: a nest has one *shift*, the sum of the moves of the loops around it, of which only the rest modulo a granule
 matters. So an effect is kept for every rest at once. A loop that moves by `move` composes effects whose shifts are
 `move` apart. Once it does not matter any more how many were held before a turn, the turns are a plain sum, which
-`phase_set.spread` takes.
+`place_counts.spread` takes.
 
 The first turn of a loop comes behind other drains than the next ones. What is behind is a *window* of the last drains,
 relative to the turn: it is the same from one turn to the next as soon as it holds drains of the loop alone.
@@ -24,10 +24,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tessbed.firmware_models.nests.drain_order import meetings
 from tessbed.firmware_models.nests.nest import Leaf, Loop, Node
-from tessbed.firmware_models.nests.parts import PartTable
-from tessbed.firmware_models.nests.phase_set import rolled, spread
+from tessbed.firmware_models.planning.drain_order import meetings
+from tessbed.firmware_models.planning.parts import PartTable
+from tessbed.firmware_models.planning.place_counts import rolled, spread
 
 Array = Any
 Window = tuple[tuple[int, int], ...]
@@ -85,15 +85,13 @@ class Effect:
 class WaitCount:
     """Counts the drains of a worker that wait; one for all workers of a launch.
 
-    `unit` divides the move of every loop and a granule. `flags` are, of each leaf that was met, whether a drain may go
-    at once and whether it may wait, by its first byte modulo a granule.
+    `unit` divides the move of every loop and a granule.
     """
 
     table: PartTable
     unit: int
-    flags: dict[int, Array] = attrs.field(factory=dict, init=False)
     _effects: dict[tuple[int, Window], tuple[Effect, Window]] = attrs.field(factory=dict, init=False)
-    _drains: dict[tuple[int, int, Window], tuple[Effect, Array]] = attrs.field(factory=dict, init=False)
+    _drains: dict[tuple[int, int, Window], Effect] = attrs.field(factory=dict, init=False)
 
     @classmethod
     def of(cls, table: PartTable, workers: Sequence[Sequence[Node]]) -> "WaitCount":
@@ -147,19 +145,14 @@ class WaitCount:
         known = self._drains.get(key)
         if known is None:
             known = self._drains[key] = self._drain(foot, first, _moved(window, first - low))
-        effect, flags = known
-        noted = self.flags.setdefault(id(leaf), flags)
-        if noted is not flags:
-            self.flags[id(leaf)] = noted | flags
-        return effect.shifted((low - first) // self.unit), ((*window, (foot, low))[-most:] if most else ())
+        return known.shifted((low - first) // self.unit), ((*window, (foot, low))[-most:] if most else ())
 
-    def _drain(self, foot: int, low: int, window: Window) -> tuple[Effect, Array]:
-        """What a drain does, and its flags, which are by its place and so not by where it is without a shift."""
+    def _drain(self, foot: int, low: int, window: Window) -> Effect:
+        """What a drain does."""
         most, nearest = self.table.spec.slots - 1, self._met(foot, low, window)
         held = np.arange(most + 1)
-        waits, flags = nearest[:, None] <= held, np.zeros((self.granule, 2), bool)
-        flags[low :: self.unit] = np.stack((nearest > min(1, most), nearest <= most), axis=1)
-        return Effect(np.where(waits, min(1, most), np.minimum(held + 1, most)), waits.astype(np.int64)), flags
+        waits = nearest[:, None] <= held
+        return Effect(np.where(waits, min(1, most), np.minimum(held + 1, most)), waits.astype(np.int64))
 
     def _met(self, foot: int, low: int, window: Window) -> Array:
         """By shift, how many before is the nearest drain of the window that it meets; `slots` where it meets none."""

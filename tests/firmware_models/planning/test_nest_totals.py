@@ -7,13 +7,13 @@ import pytest
 
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.launch_outline import Outline
-from tessbed.firmware_models.launch_summary import NESTS, plan_launch, plan_nests
-from tessbed.firmware_models.nests.enumerating_planner import EnumeratingPlanner
-from tessbed.firmware_models.nests.parts import PartTable
-from tessbed.firmware_models.nests.runs import NestRuns
+from tessbed.firmware_models.planning.blocks import BlockMaker
+from tessbed.firmware_models.planning.enumerating_planner import EnumeratingPlanner
+from tessbed.firmware_models.planning.launch_summary import NESTS, plan_launch, plan_nests
+from tessbed.firmware_models.planning.parts import PartTable
 from tessbed.sim.spec.device_spec import DeviceSpec
-from tests.bench_planning import KINDS, written
-from tests.firmware_models.test_launch_summary import GRIDS, device, packet_geometry, planned, several
+from tests.bench_planning import KINDS
+from tests.firmware_models.planning.test_launch_summary import GRIDS, device, packet_geometry, planned, several
 from tests.oracle import linear_width, packs
 from tests.planning_kinds import RandomKind
 
@@ -21,22 +21,22 @@ from tests.planning_kinds import RandomKind
 def from_nests(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline:
     """The launch planned as a long one, however short it is."""
     nests = NESTS[geometry.packs](geometry, spec, workers)
-    return plan_nests(PartTable(spec), [nests(worker) for worker in range(workers)], most_written=-1)
+    return plan_nests(PartTable(spec), [nests(worker) for worker in range(workers)], most_kept=-1)
 
 
-def check(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> bool:
-    """Compare it with the launch band by band; whether no band was written out."""
+def check(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> None:
+    """Compare it with the launch band by band."""
     drawn, one_by_one = from_nests(geometry, spec, workers), EnumeratingPlanner(spec).draw(geometry, workers)
+    assert drawn.long
     assert planned(drawn) == planned(one_by_one)
-    assert {*drawn.bands} >= {*one_by_one.bands}
-    assert len({*drawn.bands}) == len(drawn.bands)
-    return any(isinstance(runs, NestRuns) for runs in drawn.workers)
+    assert (*drawn.bands,) == one_by_one.bands
 
 
 @pytest.mark.parametrize("seed", range(31, 34))
 def test_random_launches_from_their_nests_are_what_they_are_band_by_band(seed) -> None:
     """Bands, their order, traffic, and every count, those of drains that wait included."""
-    assert sum(check(*launch) for launch in several(100, seed)) > 80
+    for launch in several(100, seed):
+        check(*launch)
 
 
 @pytest.mark.parametrize("name", GRIDS)
@@ -44,7 +44,7 @@ def test_grids_from_their_nests_are_what_they_are_band_by_band(name) -> None:
     """Grids of many tiles, on devices of one slot to eight and granules of 16 to 512 bytes."""
     rng = random.Random(name)
     geometry = packet_geometry(GRIDS[name], rng)
-    assert check(geometry, device(rng), rng.choice([1, 3, 4, 7, 64]))
+    check(geometry, device(rng), rng.choice([1, 3, 4, 7, 64]))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -71,13 +71,12 @@ def test_hundreds_of_random_kinds_are_what_they_are_band_by_band(seed) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_no_kind_is_written_out_at_ten_million_tiles(name) -> None:
-    """What a plan holds does not grow with the launch, and all bytes are in it, each way."""
+def test_ten_million_tiles_are_planned_without_writing_a_run_out(name, monkeypatch) -> None:
+    """No sequence of bands is made, and all bytes are counted, each way."""
+    monkeypatch.setattr(BlockMaker, "blocks", None)
     asked = KINDS[name](3200, 3125)
     geometry = packet_geometry(asked, random.Random(name))
     drawn = plan_launch(geometry, DeviceSpec(), 4)
-    assert written(drawn) < 2000
-    assert len(drawn.bands) < 12_000
     assert drawn.writes.payload_bytes == (
         geometry.output_bytes if packs(asked) else prod(asked.shape) * linear_width(asked)
     )

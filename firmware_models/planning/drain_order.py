@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tessbed.firmware_models.nests.parts import PartTable
+from tessbed.firmware_models.planning.parts import PartTable
 
 Array = Any
 

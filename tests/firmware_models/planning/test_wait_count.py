@@ -9,8 +9,8 @@ import pytest
 
 from tessbed.firmware_models.band import DrainFootprint
 from tessbed.firmware_models.nests.nest import Leaf, Loop, Move, Node
-from tessbed.firmware_models.nests.parts import PlacedBand
-from tessbed.firmware_models.nests.wait_count import WaitCount
+from tessbed.firmware_models.planning.parts import PlacedBand
+from tessbed.firmware_models.planning.wait_count import WaitCount
 from tessbed.firmware_models.worker_loop import in_order
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tessbed.firmware_models.band import DrainFootprint
-from tessbed.firmware_models.nests.drain_order import BandBlock, DrainOrder
-from tessbed.firmware_models.nests.parts import PartTable
+from tessbed.firmware_models.planning.drain_order import BandBlock, DrainOrder
+from tessbed.firmware_models.planning.parts import PartTable
 from tessbed.firmware_models.worker_loop import in_order
 from tessbed.sim.spec.device_spec import DeviceSpec, override
 

@@ -24,7 +24,7 @@ import numpy as np
 from tessbed.firmware_models.launch_outline import BandShape
 from tessbed.firmware_models.nests.nest import Leaf
 from tessbed.firmware_models.nests.planned_band import DescriptorArray, PlannedBand, Shape
-from tessbed.firmware_models.nests.sides import Sides
+from tessbed.firmware_models.planning.sides import Sides
 from tessbed.firmware_models.worker_loop import group_size
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.spec.limits import PAGE_BYTES
@@ -126,8 +126,8 @@ class PartTable:
 
     def tail(self, chain: Array, ticks: int, counts: int) -> int:
         """The number of a tail, given what each descriptor of its drain touches, its ticks and what is counted."""
-        drain = _number_of(ticks << FIELD | self.chain(chain), self._drain_numbers, self._drains)
-        return _number_of(counts << FIELD | drain, self._tail_numbers, self.tails)
+        drain = number_of(ticks << FIELD | self.chain(chain), self._drain_numbers, self._drains)
+        return number_of(counts << FIELD | drain, self._tail_numbers, self.tails)
 
     def keys(self, codes: Array) -> Array:
         """The keys of the bands of these parts whose drains do not wait; those that wait are one more."""
@@ -250,7 +250,7 @@ class BandForm:
         return np.asarray(groups, np.int64)[reads] << FIELD | np.asarray(tails, np.int64)[drains]
 
 
-def _number_of(key: int, numbers: dict[int, int], listed: list[int]) -> int:
+def number_of(key: int, numbers: dict[int, int], listed: list[int]) -> int:
     """The number of a key, which is listed where it is new."""
     known = numbers.setdefault(key, len(listed))
     if known == len(listed):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tessbed.firmware_models.nests.planned_band import DescriptorArray
-from tessbed.firmware_models.nests.sides import FEW_PLACES, MOST_FOLDED, Sides
+from tessbed.firmware_models.planning.sides import FEW_PLACES, MOST_FOLDED, Sides
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.transfer.cost import Counts, count_read

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from tessbed.firmware_models.launch_summary import NESTS
-from tessbed.firmware_models.nests.blocks import BlockMaker
-from tessbed.firmware_models.nests.drain_order import BandBlock
 from tessbed.firmware_models.nests.nest import Leaf, Node
-from tessbed.firmware_models.nests.parts import PartTable
-from tests.firmware_models.test_launch_summary import GRIDS, device, packet_geometry
+from tessbed.firmware_models.planning.blocks import BlockMaker
+from tessbed.firmware_models.planning.drain_order import BandBlock
+from tessbed.firmware_models.planning.launch_summary import NESTS
+from tessbed.firmware_models.planning.parts import PartTable
+from tests.firmware_models.planning.test_launch_summary import GRIDS, device, packet_geometry
 from tests.oracle import Geometry
 
 REST = {

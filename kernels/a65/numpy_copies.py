@@ -19,14 +19,10 @@ FEW_CHANNELS = 8
 """Fewer than that are moved channel by channel where the pixels make the longer loop."""
 LONG_CHANNELS = 64
 """From so many on, only the padding behind them is filled."""
+FEW_PIXELS = 512
+"""Fewer are copied in one step."""
 LONGEST_ITEM = 1 << 30
 """An item of numpy has less than 2 GiB; longer runs are bytes with an axis of their own."""
-LONG_CHANNELS = 64
-"""From so many on, only the padding behind them is filled."""
-LONGEST_ITEM = 1 << 30
-"""An item of numpy has less than 2 GiB; longer runs are bytes with an axis of their own."""
-PIECE_BYTES = 1 << 18
-"""Bytes of a plane in a piece of several copies: what the first one touched is still in the caches."""
 HERE = ((0, 0),)
 
 Views = tuple[StridedView, StridedView]
@@ -58,10 +54,16 @@ def fill_of(plan: Plan) -> np.ndarray:
 
 
 def lower_halves(block: Block) -> FillStep:
-    """Zeros the FP32 words whose upper halves are written."""
-    dtype, shape, steps = LONG, (*block.extents, block.channels), (*block.linear, block.channel_stride_bytes)
-    if steps[-1] == LONG.itemsize:
-        dtype, shape, steps = BYTE, (*shape[:-1], shape[-1] * LONG.itemsize), (*steps[:-1], 1)
+    """Zeros the FP32 words whose upper halves are written: pixels that follow each other as bytes, others as items."""
+    channels, shape, steps, pixel = block.channels, block.extents, block.linear, block.channels * LONG.itemsize
+    if channels == 1:
+        dtype = LONG
+    elif block.channel_stride_bytes != LONG.itemsize:
+        dtype, shape, steps = LONG, (*shape, channels), (*steps, block.channel_stride_bytes)
+    elif steps[-1:] == (pixel,):
+        dtype, shape, steps = BYTE, (*shape, pixel), (*steps, 1)
+    else:
+        dtype = items(pixel)
     return FillStep(StridedView(dtype, shape, block.linear_offset, steps), np.zeros((), dtype))
 
 
@@ -73,6 +75,12 @@ def byte_steps(plan: Plan, block: Block, word: int) -> Sequence[Step]:
     else:
         views = run_views(block, plan.packs, ((word, 0), (word + 1, block.plane_bytes)))
     return view_copies(block, views, plan.packs, lower_halves(block) if word else padding_of(plan, block))
+
+
+def straight_steps(plan: Plan, block: Block) -> Sequence[Step]:
+    """The steps for bytes as they are."""
+    long = as_long_pixels(block)
+    return view_copies(long, run_views(long, plan.packs), plan.packs, padding_of(plan, block))
 
 
 def is_word(block: Block) -> bool:
@@ -103,9 +111,9 @@ def run_views(block: Block, packs: bool, places: tuple[tuple[int, int], ...] = H
     step, shape, tiled, dtype, lanes = block.channel_stride_bytes, block.extents, block.tiled, BYTE, 1
     if channels == 1:
         pass
-    elif channels <= LONGEST_ITEM and step == 1 and channels != 3:
+    elif channels <= LONGEST_ITEM and step == 1 and (channels != 3 or prod(shape) < FEW_PIXELS):
         dtype = items(channels)
-    elif channels >= FEW_CHANNELS or not has_long_rows(block, packs):
+    elif channels >= FEW_CHANNELS or prod(shape) < FEW_PIXELS or not has_long_rows(block, packs):
         shape, linear, tiled = (*shape, channels), (*linear, step), (*tiled, 1)
     else:
         lanes = channels
@@ -135,10 +143,10 @@ def has_long_rows(block: Block, packs: bool) -> bool:
 
 def as_long_pixels(block: Block) -> Block:
     """Pixels that follow each other as their channels do, on both sides, become channels of one long pixel."""
-    if block.channels not in block.tiled:
-        return block
-    at = block.tiled.index(block.channels)
-    if block.linear[at] != block.channels * block.channel_stride_bytes:
-        return block
-    extents, tiled, linear = [side[:at] + side[at + 1 :] for side in block[:3]]
-    return Block(extents, tiled, linear, block.channels * block.extents[at], *block[4:])
+    while block.channels in block.tiled:
+        at = block.tiled.index(block.channels)
+        if block.linear[at] != block.channels * block.channel_stride_bytes:
+            break
+        extents, tiled, linear = [side[:at] + side[at + 1 :] for side in block[:3]]
+        block = block._replace(extents=extents, tiled=tiled, linear=linear, channels=block.channels * block.extents[at])
+    return block

@@ -6,20 +6,18 @@ values are refused. A step holds views that are laid over the storage of each ca
 a pixel, not on that of the tensor.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
+import attrs
 import numpy as np
 
-from tessbed.kernels.a65.blocks import Block, blocks_of, gaps_of
+from tessbed.kernels.a65.blocks import gaps_of
 from tessbed.kernels.a65.fp_environment import in_default_environment
 from tessbed.kernels.a65.numpy_copies import gap_step
-from tessbed.kernels.a65.numpy_steps import BYTE, Room, Step
+from tessbed.kernels.a65.numpy_steps import BYTE, Step
 from tessbed.kernels.a65.numpy_values import (
-    SCALARS,
-    WORDS,
     Change,
-    Narrow,
     Parameters,
     dequantize_codes,
     narrow_words,
@@ -32,26 +30,35 @@ from tessbed.kernels.storage import BoundStorage, Views, span
 from tessbed.kernels.tiling import TileClass
 
 
-class RowProgram(NamedTuple):
-    """The steps of a plan in order; `packs` says that they go from linear to tiled storage.
+@attrs.frozen(eq=False, slots=False)
+class RowProgram:
+    """What executes a plan: its steps in order, which are laid out by the first call, and need no storage.
 
-    `needs` has bytes and alignment of the input, and those of the output.
+    `packs` says that they go from linear to tiled storage; `needs` has bytes and alignment of the input, and those of
+    the output.
     """
 
+    plan: Plan
     packs: bool
-    calculates: bool
-    steps: tuple[Step, ...]
     needs: tuple[int, int, int, int]
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The conversion's steps, then alignment bytes."""
+        gaps = gaps_of(self.plan) if self.packs else ()
+        return (*CONVERSIONS[self.plan.conversion](self.plan), *map(gap_step, gaps))
+
+    @cached_property
+    def calculates(self) -> bool:
+        """Whether the steps need the default floating-point environment."""
+        return any(step.calculates for step in self.steps)
 
 
 def compile_numpy(plan: Plan, classes: tuple[TileClass, ...]) -> RowProgram:
-    """The steps that execute `plan`; a batch's final tile, a class of its own in `classes`, is none here."""
-    rows = look_up(CONVERSIONS, plan.conversion, "the table of the A65's numpy rows")
-    gaps = gaps_of(plan, plan.classes) if plan.packs else ()
-    steps = (*rows(plan, blocks_of(plan, plan.classes)), *map(gap_step, gaps))
+    """What executes `plan`; a batch's final tile, a class of its own in `classes`, is none here."""
+    look_up(CONVERSIONS, plan.conversion, "the table of the A65's numpy rows")
     needs = (plan.input.required_bytes, plan.input.alignment_bytes)
-    needs += (plan.output.required_bytes, plan.output.alignment_bytes)
-    return RowProgram(plan.packs, any(step.calculates for step in steps), steps, needs)
+    return RowProgram(plan, plan.packs, (*needs, plan.output.required_bytes, plan.output.alignment_bytes))
 
 
 def run_numpy(program: RowProgram, tiled: BoundStorage, linear: BoundStorage) -> None:
@@ -107,20 +114,13 @@ def by_lanes(convert: Callable[[Sequence[np.ndarray], Mapping[str, int]], Sequen
     uint8 arrays of one shape, or one value for all.
     """
 
-    def narrow_to(dtype: np.dtype) -> Narrow:
-        def narrow(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change]:
-            codes = room.array(WORDS, dtype)
-            return codes, lambda source: _set_lanes(codes, convert(_byte_lanes(source), parameters))
-
-        return narrow
+    def narrow(codes: np.ndarray, parameters: Parameters) -> Change:
+        return lambda source: _set_lanes(codes, convert(_byte_lanes(source), parameters))
 
     def widen(codes: np.ndarray, parameters: Parameters) -> Change:
         return lambda target: _set_lanes(target, convert(_byte_lanes(codes), parameters))
 
-    def rows(plan: Plan, blocks: Sequence[Block]) -> Iterator[Step]:
-        return values(narrow_to(SCALARS[plan.tiled_dtype.width]) if plan.packs else widen)(plan, blocks)
-
-    return rows
+    return lambda plan: values(narrow if plan.packs else widen)(plan)
 
 
 def _set_lanes(target: np.ndarray, made: Sequence[Lane]) -> None:

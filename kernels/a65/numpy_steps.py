@@ -1,13 +1,13 @@
 """Steps of the numpy rows: fills and copies between strided views of a port's storage, and what all steps share.
 
 A copy between equal types touches nothing of the CPU's floating-point environment. Casts and arithmetic, integers'
-included, obey and clear parts of it (`numpy_pieces` has those).
+included, obey and clear parts of it (`numpy_values` has those).
 """
 
 import threading
 from collections.abc import Iterator
 from functools import lru_cache
-from math import gcd, prod
+from math import prod
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,10 +21,6 @@ SPARE_BYTES = 8
 """Behind the scratch of a piece: a word may be looked at from its second byte on."""
 LEAST_BYTES = PIECE_SCALARS * 4 + SPARE_BYTES
 """Of a part of the scratch; the system gives no page of it before it is used."""
-APART_BYTES, FEW_LINES_BYTES = 16, 128
-"""What lies between rows that are a multiple of two lines of the caches long, so that they begin in different ones."""
-CACHE_BYTES, CACHE_WAYS, CACHE_LINES = 1 << 12, 8, 512
-"""A usual first cache: lines whose addresses differ by a multiple of its bytes share as many places as it has ways."""
 MOST_BOUND = 64
 """Steps and shapes whose views a thread keeps."""
 
@@ -54,7 +50,7 @@ class Scratch(threading.local):
 
     def __init__(self) -> None:
         self._parts: dict[int, np.ndarray] = {}
-        self._bound: dict[tuple[object, tuple[int, ...]], Any] = {}
+        self._bound: dict[tuple[object, tuple], Any] = {}
 
     def array(self, part: int, shape: tuple[int, ...], dtype: np.dtype, first: int = 0) -> np.ndarray:
         """An array of a part, `first` bytes behind its start; all bytes of a part are zero until they are written."""
@@ -65,14 +61,7 @@ class Scratch(threading.local):
             kept = self._parts[part] = np.zeros(max(size, LEAST_BYTES), np.uint8)
         return np.ndarray(shape, dtype, kept, first)  # pyright: ignore[reportArgumentType]
 
-    def array_like(self, part: int, other: np.ndarray, dtype: np.dtype, first: int = 0) -> np.ndarray:
-        """An array of a part, `first` bytes behind its start, its elements in the order of another one in scratch."""
-        strides = [stride // other.itemsize * dtype.itemsize for stride in other.strides]
-        elements = 1 + sum((extent - 1) * stride for extent, stride in zip(other.shape, strides, strict=True))
-        kept = self.array(part, (elements,), dtype).base
-        return np.ndarray(other.shape, dtype, kept, first, strides)  # pyright: ignore[reportArgumentType]
-
-    def bound(self, step: "PieceStep", shape: tuple[int, ...]) -> Any:
+    def bound(self, step: "BoxStep", shape: tuple) -> Any:
         """What `step.bind(shape)` gave this thread."""
         found = self._bound.get((step, shape))
         if found is None:
@@ -86,44 +75,11 @@ class Scratch(threading.local):
 SCRATCH = Scratch()
 
 
-class Room(NamedTuple):
-    """The shape of arrays in scratch. Rows over the axes behind the first `outer` ones do not lie a power of two apart.
-
-    Else a transposition, which takes an element of each row in turn, would find them in the same few lines of the
-    first cache. Without `outer`, all is contiguous. The first axis is stored behind the `place` axes that follow it.
-    """
-
-    shape: tuple[int, ...]
-    outer: int = 0
-    place: int = 0
-
-    def array(self, part: int, dtype: np.dtype) -> np.ndarray:
-        """An array of a part of the scratch, at its start."""
-        if not self.place:
-            return self._stored(self.shape, part, dtype)
-        first, *others = self.shape
-        shape = (*others[: self.place], first, *others[self.place :])
-        return np.moveaxis(self._stored(shape, part, dtype), self.place, 0)
-
-    def contiguous(self) -> "Room":
-        """The same without space between rows."""
-        return Room(self.shape, 0, self.place)
-
-    def _stored(self, shape: tuple[int, ...], part: int, dtype: np.dtype) -> np.ndarray:
-        rows, inner = shape[: self.outer], shape[self.outer :]
-        row = prod(inner) * dtype.itemsize
-        if not rows or row % FEW_LINES_BYTES:
-            return SCRATCH.array(part, shape, dtype)
-        apart = SCRATCH.array(part, rows, items(row + APART_BYTES))
-        strides = (*apart.strides, *np.ndarray(inner, dtype, apart.base).strides)  # pyright: ignore[reportArgumentType]
-        return np.ndarray(shape, dtype, apart.base, 0, strides)  # pyright: ignore[reportArgumentType]
-
-
-class PieceStep(Protocol):
+class BoxStep(Protocol):
     """A step that works in scratch; compared by identity."""
 
-    def bind(self, shape: tuple[int, ...]) -> Any:
-        """What it needs of scratch for pieces of a shape."""
+    def bind(self, shape: Any, /) -> Any:
+        """What it needs of scratch for boxes of a shape."""
         ...
 
 
@@ -135,16 +91,6 @@ class Step(Protocol):
         """Whether it needs the default floating-point environment."""
         ...
 
-    @property
-    def written(self) -> tuple[StridedView, ...]:
-        """What it writes, no byte of it twice; not the `fill` of each piece, over which it does so."""
-        ...
-
-    @property
-    def fill(self) -> "FillStep | None":
-        """What each piece is filled with before it is written: all that the step does not write is padding."""
-        ...
-
     def run(self, source: np.ndarray, target: np.ndarray) -> None: ...
 
 
@@ -154,11 +100,6 @@ class FillStep(NamedTuple):
     target: StridedView
     value: np.ndarray
     calculates = False
-    fill = None
-
-    @property
-    def written(self) -> tuple[StridedView, ...]:
-        return (self.target,)
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
         self.target.over(target)[...] = self.value
@@ -170,11 +111,6 @@ class Copy(NamedTuple):
     target: StridedView
     source: StridedView
     calculates = False
-    fill = None
-
-    @property
-    def written(self) -> tuple[StridedView, ...]:
-        return (self.target,)
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
         self.target.over(target)[...] = self.source.over(source)
@@ -191,10 +127,6 @@ class PieceCopies(NamedTuple):
     fill: FillStep | None = None
     calculates = False
 
-    @property
-    def written(self) -> tuple[StridedView, ...]:
-        return tuple([copy.target for copy in self.copies])
-
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
         if prod(self.loops) <= PIECE_PIXELS:
             for step in (self.fill, *self.copies) if self.fill else self.copies:
@@ -209,21 +141,16 @@ class PieceCopies(NamedTuple):
                 goal[cut] = part[cut]
 
 
-def lines_held(step: int) -> int:
-    """Lines of the first cache that can hold what lies `step` bytes apart."""
-    return min(CACHE_LINES, CACHE_WAYS * (CACHE_BYTES // gcd(step, CACHE_BYTES)))
-
-
 @lru_cache(maxsize=256)
 def items(size_bytes: int) -> np.dtype:
     """Runs of so many contiguous bytes as one element: numpy copies those of 1, 2, 4, 8 and 16 bytes as registers."""
     return np.dtype(("V", size_bytes))
 
 
-def cut_pieces(shape: tuple[int, ...], most: int = PIECE_SCALARS, whole_axes: int = 0) -> Iterator[tuple]:
-    """Slices that cut an array into pieces of at most `most` elements; the last `whole_axes` are never cut."""
+def cut_pieces(shape: tuple[int, ...], most: int) -> Iterator[tuple]:
+    """Slices that cut an array into pieces of at most `most` elements."""
     axis, scalars = len(shape), 1
-    while axis and (scalars * shape[axis - 1] <= most or axis > len(shape) - whole_axes):
+    while axis and scalars * shape[axis - 1] <= most:
         axis -= 1
         scalars *= shape[axis]
     if not axis:

@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH, Room
+from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH
 
 Parameters = Mapping[str, int]
 Shape = tuple[int, ...]
 Change = Callable[[np.ndarray], object]
-Narrow = Callable[[Room, Parameters], tuple[np.ndarray, Change]]
-"""Gives contiguous scratch for tiled scalars, and what makes them from linear ones."""
+Narrow = Callable[[np.ndarray, Parameters], Change]
+"""For an array of tiled scalars in scratch, gives what makes them from linear ones."""
 Widen = Callable[[np.ndarray, Parameters], Change]
 """For an array of tiled scalars, gives what makes linear ones from them."""
 
@@ -30,6 +30,8 @@ SCALARS = {1: BYTE, 2: WORD, 4: LONG}
 LANE, PLANE, WORDS, VALUES = 0, 4, 6, 7
 """Parts of the scratch. A lane at byte `k` of its scalars has the part LANE + k, of which the first k bytes stay zero;
 bytes of a plane have the part PLANE + the plane's number."""
+LINEAR, TURNED, MADE = 8, 9, 10
+"""What comes from or goes to the linear side, scalars in the other order, and linear scalars that are made of those."""
 LEAST, MOST = -128.0, 127.0
 ONE, BELOW_HALF, SIXTEEN = np.array(1, LONG), np.array(0x7FFF, LONG), np.array(16, LONG)
 QUIET_BIT = np.uint16(0x0040)
@@ -38,16 +40,11 @@ ROUNDINGS: tuple[Callable[..., np.ndarray], ...] = (np.trunc, np.rint, np.ceil, 
 """To an integer, by the codes of a packet."""
 
 
-def planes_of(scalars: np.ndarray, *, cast: bool = True) -> tuple[Sequence[np.ndarray], Callable[[], None]]:
-    """The byte planes of tiled scalars in scratch, low plane first, and what fills them; bytes are their own.
-
-    Without `cast`, they are words that become the planes' bytes where they are cast.
-    """
+def planes_of(scalars: np.ndarray) -> tuple[Sequence[np.ndarray], Callable[[], None]]:
+    """The byte planes of tiled scalars in scratch, low plane first, and what fills them; bytes are their own."""
     if scalars.dtype == BYTE:
         return (scalars,), _nothing
     later = np.ndarray(scalars.shape, WORD, scalars.base, 1, scalars.strides)  # pyright: ignore[reportArgumentType]
-    if not cast:
-        return (scalars, later), _nothing
     low, high = (SCRATCH.array(PLANE + plane, scalars.shape, BYTE) for plane in range(2))
 
     def split() -> None:
@@ -63,9 +60,9 @@ def _nothing() -> None:
 
 def join_planes(planes: Sequence[np.ndarray], dtype: np.dtype) -> Change:
     """What makes scalars of byte planes, which are their upper bytes; the lower ones are zero."""
-    like, lanes = planes[0], range(dtype.itemsize - len(planes), dtype.itemsize)
-    written = [SCRATCH.array_like(LANE + at, like, dtype, at) for at in lanes]
-    read = [SCRATCH.array_like(LANE + at, like, dtype) for at in lanes]
+    shape, lanes = planes[0].shape, range(dtype.itemsize - len(planes), dtype.itemsize)
+    written = [SCRATCH.array(LANE + at, shape, dtype, at) for at in lanes]
+    read = [SCRATCH.array(LANE + at, shape, dtype) for at in lanes]
     (low, high), (low_lane, high_lane), (low_word, high_word) = planes, written, read
 
     def join(target: np.ndarray) -> None:
@@ -76,19 +73,9 @@ def join_planes(planes: Sequence[np.ndarray], dtype: np.dtype) -> Change:
     return join
 
 
-def keep_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change]:
-    """Words as they are."""
-    words = room.array(WORDS, WORD)
-
-    def keep(source: np.ndarray) -> None:
-        words[...] = source
-
-    return words, keep
-
-
-def narrow_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change]:
+def narrow_words(found: np.ndarray, parameters: Parameters) -> Change:
     """BF16 words: nearest, ties to even; a NaN keeps sign and upper half, and is made quiet."""
-    made, found = room.contiguous().array(VALUES, LONG), room.array(WORDS, WORD)
+    made = SCRATCH.array(VALUES, found.shape, LONG)
     upper = np.ndarray(made.shape, LONG, made.base, 2, made.strides)  # pyright: ignore[reportArgumentType]
 
     def narrow(words: np.ndarray) -> None:
@@ -103,13 +90,13 @@ def narrow_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change
             nan = np.isnan(values)
             found[nan] = (words[nan] >> 16).astype(WORD) | QUIET_BIT
 
-    return found, narrow
+    return narrow
 
 
-def quantize_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Change]:
+def quantize_words(found: np.ndarray, parameters: Parameters) -> Change:
     """INT8 codes: saturate(round(x * scale) + zero_point), the product rounded to binary32; zero_point of a NaN."""
     zero_point, scale, rounded = _zero_point(parameters), _scale(parameters), ROUNDINGS[parameters["rounding"]]
-    values, codes = room.contiguous().array(VALUES, FLOAT), room.array(WORDS, CODE)
+    values, codes = SCRATCH.array(VALUES, found.shape, FLOAT), found.view(CODE)
 
     def quantize(words: np.ndarray) -> None:
         np.multiply(words.view(FLOAT), scale, values)
@@ -120,13 +107,13 @@ def quantize_words(room: Room, parameters: Parameters) -> tuple[np.ndarray, Chan
             np.clip(values, np.float32(LEAST), np.float32(MOST), values)
         codes[...] = values
 
-    return room.array(WORDS, BYTE), quantize
+    return quantize
 
 
 def dequantize_codes(codes: np.ndarray, parameters: Parameters) -> Change:
     """Words of (code - zero_point) / scale."""
     zero_point, scale, signed = _zero_point(parameters), _scale(parameters), codes.view(CODE)
-    values = SCRATCH.array_like(VALUES, codes, FLOAT)
+    values = SCRATCH.array(VALUES, codes.shape, FLOAT)
 
     def dequantize(target: np.ndarray) -> None:
         values[...] = signed

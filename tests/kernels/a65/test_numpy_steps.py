@@ -1,4 +1,4 @@
-"""The numpy rows' steps: pieces cover an array once, and the steps of a plan write every byte of its output once."""
+"""The numpy rows' steps: pieces and boxes cover a tensor once, and every way of moving it is right."""
 
 from itertools import permutations, product
 from math import prod
@@ -7,12 +7,21 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from tessbed.kernels.a65 import numpy_copies, numpy_pieces, numpy_rows, numpy_sides, numpy_steps, numpy_ways
+from tessbed.kernels.a65 import (
+    numpy_boxes,
+    numpy_copies,
+    numpy_layout,
+    numpy_relay,
+    numpy_rows,
+    numpy_steps,
+    numpy_ways,
+)
 from tessbed.kernels.a65.blocks import Block
-from tessbed.kernels.a65.numpy_copies import as_long_pixels
-from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, Room, StridedView, cut_pieces
+from tessbed.kernels.a65.numpy_copies import Copy, as_long_pixels
+from tessbed.kernels.a65.numpy_relay import relay_of
+from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, cut_pieces
 from tessbed.kernels.a65.row_path import choose, row_classes
-from tessbed.kernels.plan import Plan
+from tessbed.kernels.operations import TileFormat
 from tests.contract.backends import plan_of
 from tests.geometries import FAMILY, name_of, random_geometries
 from tests.kernels.a65.running import assert_right, outcome, using
@@ -29,33 +38,38 @@ SHAPES = ((), (1,), (7,), (PIECE_SCALARS + 1,), (3, 2, PIECE_SCALARS - 1), (5, 3
 def test_pieces_cover_once(shape: tuple[int, ...]) -> None:
     """Every element is in one piece, and no piece is larger than it may be."""
     seen = np.zeros(shape, np.uint8)
-    for piece in cut_pieces(shape):
+    for piece in cut_pieces(shape, PIECE_SCALARS):
         assert seen[piece].size <= PIECE_SCALARS
         seen[piece] += 1
     assert (seen == 1).all()
 
 
-def test_pieces_leave_axes_whole() -> None:
-    """An axis that must stay whole does, however long it is."""
-    parts = [np.zeros((3, PIECE_SCALARS + 5))[piece] for piece in cut_pieces((3, PIECE_SCALARS + 5), whole_axes=1)]
-    assert [part.shape for part in parts] == [(1, PIECE_SCALARS + 5)] * 3
+def test_boxes_cover_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every scalar is in one box, no box has more than it may but where its channels are padded, or two parts."""
+    monkeypatch.setattr(numpy_boxes, "PIECE_SCALARS", 16)
+    for geometry in random_geometries(120, 13):
+        plan = plan_of(request_of(geometry))
+        if plan.empty:
+            continue
+        relay, seen = relay_of(plan, None), np.zeros(plan.shape, np.uint8)
+        axes = [*relay.extents]
+        view = seen.reshape([axes[axis] for axis in relay.order])
+        for box in numpy_boxes.boxes_of(plan, relay.extents, relay.order, relay.scalars):
+            view[box.slices] += 1
+            channels = 1 if plan.tile_format is TileFormat.COMPACT else plan.c.extent
+            assert view[box.slices].size <= 16 * channels, name_of(geometry)
+        assert (seen == 1).all(), name_of(geometry)
 
 
-def test_rows_of_scratch_lie_apart() -> None:
-    """Rows that are transposed do not begin in the same lines of a cache, and no two elements share a byte."""
-    for shape, outer in (((8, 4, 128), 1), ((4, 8, 512), 2), ((3, 100), 1), ((1024,), 0)):
-        found = Room(shape, outer).array(9, np.dtype("<u4"))
-        if outer:
-            assert found.strides[outer - 1] % 512
+def test_rows_that_are_turned_lie_apart() -> None:
+    """Rows of a channel do not begin in the same lines of a cache, and no two elements share a byte."""
+    for shape, channel in (((8, 4, 128), 0), ((4, 8, 512), 1), ((3, 100), 0)):
+        layout = numpy_layout.Layout(shape, (), 0, True, channel)
+        found = layout.rows(9, np.dtype("<u4"))
+        assert found.strides[channel] % 512
         found[...] = 0
         found += np.arange(found.size, dtype=np.uint32).reshape(shape)
         assert (found.reshape(-1) == np.arange(found.size)).all()
-
-
-def test_channels_are_stored_in_their_place() -> None:
-    """The first axis lies behind those whose steps are longer on the linear side; others keep their order."""
-    assert Room((3, 4, 5, 6), 0, 2).array(9, BYTE).strides == (6, 90, 18, 1)
-    assert Room((3, 4, 5, 6)).array(9, BYTE).strides == (120, 30, 6, 1)
 
 
 def test_pixels_become_one() -> None:
@@ -96,23 +110,27 @@ def test_scratch_is_kept_by_each_thread() -> None:
 
 
 NO_BYTES = {"SMALL_SCALARS": 0, "SMALL_BLOCK_SCALARS": 0, "LANES": 0}
-PIECES = NO_BYTES | {"WHOLE_SCALARS": 0}
 
 
-def _always(*_: int) -> bool:
+def _always(*_: object) -> bool:
     return True
+
+
+def _never(*_: object) -> bool:
+    return False
 
 
 WAYS: dict[str, dict[str, object]] = {
     "as they are": {},
-    "no bytes": NO_BYTES,
-    "pieces": PIECES,
+    "no bytes": NO_BYTES | {"FEW_CHANNELS": 0},
     "bytes": {"SMALL_SCALARS": 1 << 30},
-    "bytes in pieces": {"SMALL_SCALARS": 1 << 30, "PIECE_PIXELS": 8},
-    "turned at once": NO_BYTES | {"ITEM_CHANNELS": 1, "SHORT_ROW": 1 << 30, "FEW_LINES_BYTES": 2},
-    "spread": PIECES | {"SPREAD_CHANNELS": 1, "SHORT_ROW": 1 << 30, "_spreads": _always},
-    "near": PIECES | {"LONG_RUN": 1},
-    "far": PIECES | {"LONG_RUN": 1 << 30, "SHORT_ROW": 1 << 30},
+    "few bytes": {"SMALL_SCALARS": 1 << 30, "FEW_PIXELS": 0},
+    "turned": NO_BYTES | {"_turns": _always, "TURNED_SCALARS": 0},
+    "turned apart": NO_BYTES | {"_turns": _always, "FEW_LINES_BYTES": 2, "TURNED_SCALARS": 0},
+    "tiles of channels": NO_BYTES | {"_turns": _always, "FEW_TILES": 1, "TURNED_SCALARS": 0},
+    "as the linear side": NO_BYTES | {"_turns": _never},
+    "near": NO_BYTES | {"LONG_RUN": 1},
+    "far": NO_BYTES | {"LONG_RUN": 1 << 30},
 }
 """Thresholds, or what decides by them, under which every geometry takes the same way."""
 
@@ -120,51 +138,33 @@ WAYS: dict[str, dict[str, object]] = {
 def take(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets the rows choose this way wherever they can."""
     for name, value in WAYS[way].items():
-        for module in (numpy_ways, numpy_sides, numpy_copies, numpy_steps):
+        for module in (numpy_ways, numpy_copies, numpy_steps, numpy_layout, numpy_relay):
             if name in vars(module):
                 monkeypatch.setattr(module, name, value)
 
 
-def _times(plan: Plan, views: list[StridedView]) -> np.ndarray:
-    """How often each byte of the output is in one of the views."""
-    times = np.zeros(plan.output.required_bytes, np.uint8)
-    for view in views:
-        shape, strides = (*view.shape, view.dtype.itemsize), (*view.strides, 1)
-        each = np.ndarray(shape, np.uint8, times, view.offset, strides)
-        each += 1
-    return times
+def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes boxes and pieces small."""
+    for module in (numpy_boxes, numpy_relay):
+        monkeypatch.setattr(module, "PIECE_SCALARS", 64)
+    for module in (numpy_steps, numpy_copies):
+        monkeypatch.setattr(module, "PIECE_PIXELS", 8)
 
 
+@pytest.mark.parametrize("small", [False, True], ids=["whole", "cut"])
 @pytest.mark.parametrize("way", WAYS)
-def test_every_byte_is_written_once(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
-    """No byte of the output is left out, and none is written or filled again; nothing else is filled."""
-    take(way, monkeypatch)
-    for geometry in (*random_geometries(80, 11), *random_geometries(80, 11, FAMILY)):
-        plan = plan_of(request_of(geometry))
-        if plan.empty:
-            continue
-        steps = numpy_rows.compile_numpy(plan, row_classes(plan, choose(plan))).steps
-        written = _times(plan, [view for step in steps for view in step.written])
-        filled = _times(plan, [step.fill.target for step in steps if step.fill])
-        expected = plan.tiled.required_bytes if plan.packs else prod(plan.shape) * plan.linear_dtype.width
-        assert max(written.max(), filled.max()) == 1, name_of(geometry)
-        assert np.maximum(written, filled).sum() == expected, name_of(geometry)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_every_way_is_right(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+def test_every_way_is_right(monkeypatch: pytest.MonkeyPatch, way: str, small: bool) -> None:
     """Whichever way the rows take, and however small the pieces are, geometries of every rank are right."""
     take(way, monkeypatch)
-    monkeypatch.setattr(numpy_pieces, "PIECE_SCALARS", 64)
-    for module in (numpy_steps, numpy_copies, numpy_pieces):
-        monkeypatch.setattr(module, "PIECE_PIXELS", 8)
+    if small:
+        cut_small(monkeypatch)
     with using("numpy"):
         for geometry in (*random_geometries(30, 12), *random_geometries(30, 12, FAMILY)):
             source = source_of(geometry)
             assert outcome(geometry, source) == expected_output(geometry, source), name_of(geometry)
 
 
-@pytest.mark.parametrize("way", ["as they are", "turned at once", "pieces", "spread"])
+@pytest.mark.parametrize("way", ["as they are", "turned", "tiles of channels", "far"])
 def test_every_dense_order(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     """Whatever order a dense linear side has its axes in, and wherever loops over tiles of channels go on in others."""
     take(way, monkeypatch)
@@ -181,12 +181,13 @@ def test_every_dense_order(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
             assert outcome(geometry, source) == expected_output(geometry, source), name_of(geometry)
 
 
-@pytest.mark.parametrize("piece", [64, PIECE_SCALARS])
+@pytest.mark.parametrize("small", [False, True], ids=["whole", "cut"])
 @pytest.mark.parametrize("axes", [HWC, CHW], ids=["hwc", "chw"])
-def test_rows_in_pieces(monkeypatch: pytest.MonkeyPatch, piece: int, axes: tuple[int, int, int, int]) -> None:
-    """Blocks above and below the size of one piece are right, padded or not, with few channels and many."""
-    monkeypatch.setattr(numpy_pieces, "PIECE_SCALARS", piece)
-    take("pieces", monkeypatch)
+def test_rows_in_boxes(monkeypatch: pytest.MonkeyPatch, small: bool, axes: tuple[int, int, int, int]) -> None:
+    """Tensors above and below the size of one box are right, padded or not, with few channels and many."""
+    take("no bytes", monkeypatch)
+    if small:
+        cut_small(monkeypatch)
     for op, dtype, to in FAMILY:
         for channels, pad16 in ((3, True), (16, False), (40, True)):
             shape = (9, 20, channels) if axes == HWC else (channels, 9, 20)
@@ -200,4 +201,5 @@ def test_runs_of_two_gib_and_more(op: str, shape: tuple[int, ...], tile: tuple[i
     whole = tile or (1, *shape)
     plan = plan_of(request_of(Geometry(op, shape, "int8", (-1, 0, 1, 2), whole)))
     steps = numpy_rows.compile_numpy(plan, row_classes(plan, choose(plan))).steps
-    assert sum(prod(view.shape) * view.dtype.itemsize for step in steps for view in step.written) == prod(shape)
+    copies = [step.target for step in steps if isinstance(step, Copy)]
+    assert sum(prod(view.shape) * view.dtype.itemsize for view in copies) == prod(shape)

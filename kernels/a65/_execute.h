@@ -206,7 +206,7 @@ static RowMover *relay_row(Row *row, u8 (*streams)[MAX_STREAMS][16], const Progr
 /* Rows of whole pixels have movers for several of them (_pixels.h); `other` moves those that have not. */
 #if defined(TESSBED_SSSE3)
 static RowMover *whole_pixels(Row *row, const Program *program, RowMover *other) {
-    if (movers->rows_of) row->rows = movers->rows_of(row, program->tiled_width, program->packs != 0);
+    if (movers->rows_of && (row->relay || !row->group)) row->rows = movers->rows_of(row, program->tiled_width, program->packs != 0);
     return row->rows ? movers->each_row : other;
 }
 #define WHOLE_PIXELS(row, program, other) whole_pixels(row, program, other)

@@ -111,11 +111,16 @@ static inline void split4(u8 *low, u8 *high, const u8 *words) {
     store4(high, odd(a, a));
 }
 #ifdef WIDE_DUO
-static inline void split32(u8 *low, u8 *high, const u8 *words) {
+typedef struct Planes { duo low, high; } Planes; /* of 32 words */
+static inline Planes planes32(const u8 *words) {
     const duo a = part_words(duo_of(load(words), load(words + 32)));
     const duo b = part_words(duo_of(load(words + 16), load(words + 48)));
-    store_duo(low, duo_eights_lo(a, b));
-    store_duo(high, duo_eights_hi(a, b));
+    return (Planes){duo_eights_lo(a, b), duo_eights_hi(a, b)};
+}
+static inline void split32(u8 *low, u8 *high, const u8 *words) {
+    const Planes planes = planes32(words);
+    store_duo(low, planes.low);
+    store_duo(high, planes.high);
 }
 /* Words 0 to 7 and 16 to 23 of two planes, and the others. */
 typedef struct Zipped { duo first, second; } Zipped;

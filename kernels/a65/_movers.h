@@ -15,17 +15,32 @@ static RowsMover *padded_rows_of(const Row *row, i64 planes) {
     const int alone = row->stored == 16 && n <= 8;
     if (planes == 1 && alone && row->tiled_step == 16 && row->linear_step == n)
         return streams ? pack_byte_pairs_streamed : pack_byte_pairs_rows;
-    if (planes == 1) return streams ? pack_padded_bytes_streamed : pack_padded_bytes_rows;
+    if (planes == 1) return streams ? pack_byte_padding_streamed : pack_byte_padding_rows;
     if (alone && row->plane == 16) return streams ? pack_few_words_streamed : pack_few_words_rows;
-    return streams ? pack_padded_words_streamed : pack_padded_words_rows;
+    return streams ? pack_word_padding_streamed : pack_word_padding_rows;
 }
 static RowsMover *byte_rows_of(const Row *row, int packs) {
     const i64 n = row->channels;
     if (!packs && n <= 4 && row->stored == 16 && row->tiled_step == 16 && row->linear_step == n) return unpack_four_bytes;
     return n > 16 && n != 32 && n != 64 && n <= 128 ? packs ? pack_byte_rows : unpack_byte_rows : NULL;
 }
+/* The movers of words, split, joined and widened, up to so many channels; and which of them leave an excess behind a pixel. */
+static const struct { i64 most; RowsMover *made[3]; int excess[3]; } WORD_ROWS[] = {
+    {8, {NULL, NULL, NULL}, {0, 0, 0}},
+    {15, {split_under16, join_under16, widen_under16}, {1, 1, 1}},
+    {16, {NULL, NULL, NULL}, {0, 0, 0}}, /* whole registers: the movers of _move.h */
+    {31, {split_under32, join_under32, widen_under32}, {1, 0, 0}},
+    {32, {NULL, NULL, NULL}, {0, 0, 0}},
+    {INT64_MAX, {split_over32, join_over32, widen_over32}, {0, 0, 0}},
+};
+static RowsMover *word_rows_of(const Row *row, int made, int dense) {
+    int i = 0;
+    while (row->channels > WORD_ROWS[i].most) i++;
+    return WORD_ROWS[i].excess[made] && !dense ? NULL : WORD_ROWS[i].made[made];
+}
 static RowsMover *rows_of(const Row *row, i64 planes, int packs) {
-    const i64 n = row->channels, dense = row->linear_step == n * row->width;
+    const i64 n = row->channels;
+    const int dense = packs ? row->tiled_step == 2 * n : row->linear_step == n * row->width;
     const int made = packs ? 0 : row->width == 2 ? 1 : 2;
     if (packs && row->stored != n) return padded_rows_of(row, planes);
     if (row->streams_out) return NULL;
@@ -33,11 +48,7 @@ static RowsMover *rows_of(const Row *row, i64 planes, int packs) {
     if (row->group) return (RowsMover *const[]){pack_cross_rows, unpack_cross_rows, widen_cross_rows}[made];
     if (!packs && n <= 4 && dense && row->plane == 16 && row->tiled_step == 32)
         return made == 1 ? join_four_words : widen_four_words;
-    if (n < 9 || n == 16 || n == 32 || (n < 16 && !(packs ? row->tiled_step == 2 * n : dense))) return NULL;
-    if (n < 16) return (RowsMover *const[]){split_under16, join_under16, widen_under16}[made];
-    if (n < 32 && packs && row->tiled_step != 2 * n) return NULL;
-    if (n < 32) return (RowsMover *const[]){split_under32, join_under32, widen_under32}[made];
-    return (RowsMover *const[]){split_over32, join_over32, widen_over32}[made];
+    return word_rows_of(row, made, dense);
 }
 
 /* One row alone. */

@@ -65,6 +65,24 @@ static ALWAYS_INLINE void narrow_runs_of(const Row *row, u8 *tiled, const u8 *li
             put_planes(tiled + at, tiled + n + at, narrow32(linear + 4 * at, linear + 4 * at + 64), streams);
         }
 }
+static ALWAYS_INLINE void narrow_at(u8 *low, u8 *high, const u8 *linear, i64 i) {
+    put_planes(low + i, high + i, narrow32(linear + 4 * i, linear + 4 * i + 64), 0);
+}
+/* `whole` times 32, which the compiler unrolls, and the last 16 or 32. */
+static ALWAYS_INLINE void narrow_and_last(const Row *row, u8 *tiled, const u8 *linear, i64 pixels, i64 whole) {
+    const i64 n = row->channels;
+    if (n - 32 * whole > 16)
+        PIXELS {
+            for (i64 i = 0; i < 32 * whole; i += 32) narrow_at(tiled, tiled + n, linear, i);
+            narrow_at(tiled, tiled + n, linear, n - 32);
+        }
+    else
+        PIXELS {
+            for (i64 i = 0; i < 32 * whole; i += 32) narrow_at(tiled, tiled + n, linear, i);
+            const u8 *last = linear + 4 * (n - 16);
+            store_planes(tiled + n - 16, tiled + 2 * n - 16, narrow32(last, last).first);
+        }
+}
 static ALWAYS_INLINE void narrow_halves(const Row *row, u8 *tiled, const u8 *linear, i64 pixels) {
     const i64 n = row->channels, rest = n - 16;
     PIXELS {
@@ -88,6 +106,8 @@ static void narrow_pixels(const Row *row, u8 *tiled, u8 *linear, i64 pixels) {
     else if (n < 32) narrow_halves(row, tiled, linear, pixels);
     else if (row->streams_out) narrow_runs_of(row, tiled, linear, pixels, n, 1);
     else if (n == 64) narrow_runs_of(row, tiled, linear, pixels, 64, 0);
+    else if (n <= 64) narrow_and_last(row, tiled, linear, pixels, 1);
+    else if (n <= 96) narrow_and_last(row, tiled, linear, pixels, 2);
     else narrow_runs_of(row, tiled, linear, pixels, n, 0);
 }
 

@@ -34,10 +34,12 @@ static ALWAYS_INLINE void put_duo(u8 *to, duo d, int streams) {
         for (i64 p = 0; p < over; p++, t += s.tiled_step, l += s.linear_step) { moved; }                               \
         if (over < pixels) rest(row, t, l, pixels - over);                                                             \
     }
-static ALWAYS_INLINE void pack_padded_bytes(ROWS, int streams) {
+static ALWAYS_INLINE void pack_padded_bytes(ROWS, i64 twos, int streams) {
     PADDED(whole + 16,
            i64 i = 0;
-           for (; i + 32 <= whole; i += 32) put_duo(t + i, load_duo(l + i), streams);
+           for (; i + 64 <= 32 * twos; i += 64)
+               for (i64 k = i; k < i + 64; k += 32) put_duo(t + k, load_duo(l + k), streams);
+           if (i < 32 * twos) { put_duo(t + i, load_duo(l + i), streams); i += 32; }
            if (i < whole) put_vec(t + i, load(l + i), streams);
            put_vec(t + whole, and_or(load(l + whole), keep, fill), streams),
            pack_bytes)
@@ -46,10 +48,15 @@ static ALWAYS_INLINE void put_words(u8 *low, u8 *high, duo planes, int streams) 
     put_vec(low, low_of(planes), streams);
     put_vec(high, high_of(planes), streams);
 }
-static ALWAYS_INLINE void pack_padded_words(ROWS, int streams) {
+static ALWAYS_INLINE void pack_padded_words(ROWS, i64 twos, int streams) {
     PADDED(2 * whole + 32,
-           for (i64 i = 0; i < whole; i += 16)
-               put_words(t + i, t + s.plane + i, split_words(load_duo(l + 2 * i)), streams);
+           i64 i = 0;
+           for (; i < 32 * twos; i += 32) {
+               const Planes planes = planes32(l + 2 * i);
+               put_duo(t + i, planes.low, streams);
+               put_duo(t + s.plane + i, planes.high, streams);
+           }
+           if (i < whole) put_words(t + i, t + s.plane + i, split_words(load_duo(l + 2 * i)), streams);
            const duo planes = split_words(load_duo(l + 2 * whole));
            put_vec(t + whole, and_or(low_of(planes), keep, fill), streams);
            put_vec(t + s.plane + whole, and_or(high_of(planes), keep, fill), streams),
@@ -86,8 +93,18 @@ static ALWAYS_INLINE void pack_few_words(ROWS, int streams) {
 #define STREAMED_ROWS(name)                                                                                            \
     static void name##_rows(ROWS) { name(row, tiled, tiled_row, linear, linear_row, rows, pixels, 0); }                \
     static void name##_streamed(ROWS) { name(row, tiled, tiled_row, linear, linear_row, rows, pixels, 1); }
-STREAMED_ROWS(pack_padded_bytes)
-STREAMED_ROWS(pack_padded_words)
+/* Each number of two groups has a loop of its own, as in _pixels.h. */
+#define BY_TWOS(name, streams)                                                                                         \
+    switch (row->channels / 32) {                                                                                      \
+        case 0: name(row, tiled, tiled_row, linear, linear_row, rows, pixels, 0, streams); break;                      \
+        case 1: name(row, tiled, tiled_row, linear, linear_row, rows, pixels, 1, streams); break;                      \
+        case 2: name(row, tiled, tiled_row, linear, linear_row, rows, pixels, 2, streams); break;                      \
+        default: name(row, tiled, tiled_row, linear, linear_row, rows, pixels, row->channels / 32, streams);           \
+    }
+static ALWAYS_INLINE void pack_byte_padding(ROWS, int streams) { BY_TWOS(pack_padded_bytes, streams) }
+static ALWAYS_INLINE void pack_word_padding(ROWS, int streams) { BY_TWOS(pack_padded_words, streams) }
+STREAMED_ROWS(pack_byte_padding)
+STREAMED_ROWS(pack_word_padding)
 STREAMED_ROWS(pack_byte_pairs)
 STREAMED_ROWS(pack_few_words)
 

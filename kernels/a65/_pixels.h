@@ -2,10 +2,12 @@
 
    Theory. What such a pixel costs is its stores, and the questions about its length. So a row is moved by stores of 16 and
    32 bytes whose number depends on the channels alone, and each range of channels has a loop of its own:
-   - to 8, dense on both sides: one shuffle for all the pixels that a register holds (the tables of _execute.h);
-   - 9 to 15: one store of 16 bytes for each plane, or for each half of a pixel's words;
+   - to 8, dense on both sides: one shuffle for all the pixels that a register holds (the tables of _execute.h); where those
+     are twelve bytes, two such registers are written by one store;
+   - 9 to 15: one store of 32 bytes for both planes, or one of 16 for each half of a pixel's words;
    - 17 to 31: planes by one store of 32 bytes each, words by two halves that overlap;
-   - more: by 32 channels, and the last 16 or 32, which overlap them.
+   - more: by 32 channels, and the last 16 or 32, which overlap them. Up to 128, each number of 32s is a loop of its own:
+     a loop around so few steps takes as long as they do.
    A store may be longer than what it has to write. Its excess is always written again by the next store of the row: that
    of a plane lies in the next plane, that of a pixel in the next pixel. So stores ascend, pixels follow each other without
    a gap wherever there is an excess behind one, and the last pixel of a row is written exactly, by pieces inside it. A load
@@ -41,10 +43,24 @@ static ALWAYS_INLINE void put_last_cross(u8 *to, vec v, duo table, i64 made, i64
     store(to, low_of(wide));
     store_part(to + 16, high_of(wide), 2 * step - 16);
 }
+/* Exactly 24 bytes, whose second twelve end the second vector that was read. */
+static ALWAYS_INLINE void put_last_twelves(u8 *to, duo read, duo tables) {
+    const duo d = duo_twelves(duo_shuffle(read, tables));
+    store(to, low_of(d));
+    store8(to + 16, high_of(d));
+}
 static ALWAYS_INLINE void cross_row(u8 *to, const u8 *from, i64 end, i64 step, duo table, duo last, i64 made) {
     i64 at = 0;
     if (made == 1 && step == 16)
         for (; at + 32 <= end; at += 32) store_duo(to + at, duo_shuffle(load_duo(from + at), table));
+    if (made == 1 && step == 12) {
+        for (; at + 32 <= end; at += 24)
+            store_duo(to + at, duo_twelves(duo_shuffle(duo_of(load(from + at), load(from + at + 12)), table)));
+        if (end - at == 24) {
+            put_last_twelves(to + at, duo_of(load(from + at), load(from + at + 8)), duo_of(low_of(table), low_of(last)));
+            return;
+        }
+    }
     for (; at + 16 <= end; at += step) put_cross(to + made * at, load(from + at), table, made);
     if (at < end) put_last_cross(to + made * (end - step), load(from + end - 16), last, made, step);
 }
@@ -126,10 +142,18 @@ static void unpack_same_rows(ROWS) { copy_rows(linear, linear_row, tiled, tiled_
 
 /* 9 to 15 channels. */
 static void split_under16(ROWS) {
+    static const u8 BYTES[2][8] = {{0, 2, 4, 6, 8, 10, 12, 14}, {1, 3, 5, 7, 9, 11, 13, 15}}; /* low and high ones of words */
     const Pixels s = pixels_of(row);
     const u8 *end = row->linear_end;
+    u8 from[2][32]; /* shuffles of the first eight words and of the others into both planes */
+    memset(from, 0x80, sizeof from);
+    for (int half = 0; half < 2; half++) {
+        memcpy(from[0] + half * s.n, BYTES[half], 8);
+        memcpy(from[1] + half * s.n + 8, BYTES[half], (size_t)(s.n - 8));
+    }
+    const duo first = load_duo(from[0]), second = load_duo(from[1]);
     WITH_EXCESS(linear, s.linear_step, 32, end,
-                const duo planes = split_words(load_duo(l)); store(t, low_of(planes)); store(t + s.n, high_of(planes)),
+                store_duo(t, duo_either(spread(load(l), first), spread(load(l + 16), second))),
                 split8(t, t + s.n, l); split8(t + s.n - 8, t + 2 * s.n - 8, l + 2 * s.n - 16))
 }
 static void join_under16(ROWS) {
@@ -168,13 +192,24 @@ static void widen_under32(ROWS) {
     for (; i + 32 <= s.n; i += 32) { move32; }                                                                         \
     if (i + 16 < s.n) { i = s.n - 32; move32; }                                                                        \
     else if (i < s.n) { i = s.n - 16; move16; }
-/* The usual 64 get loops of their own, which the compiler unrolls. */
+/* Behind `whole` times 32, which the compiler unrolls, the last 16 or 32. */
+#define WHOLE(whole, move32) i64 i = 0; for (; i < 32 * (whole); i += 32) { move32; }
+#define WHOLE_AND_LAST(whole, move32, move16)                                                                          \
+    if (s.n - 32 * (whole) > 16) EXACTLY(WHOLE(whole, move32) i = s.n - 32; move32)                                    \
+    else EXACTLY(WHOLE(whole, move32) i = s.n - 16; move16)
+#define BY_NUMBER(move32, move16)                                                                                      \
+    if (s.n <= 64) WHOLE_AND_LAST(1, move32, move16)                                                                   \
+    else if (s.n <= 96) WHOLE_AND_LAST(2, move32, move16)                                                              \
+    else if (s.n <= 128) WHOLE_AND_LAST(3, move32, move16)                                                             \
+    else EXACTLY(BY_32(move32, move16))
+/* The usual 64 have addresses that are known, too. */
 #define OVER_32(move32, move16)                                                                                        \
     Pixels s = pixels_of(row);                                                                                         \
     if (s.n == 64 && s.plane == 64) {                                                                                  \
         s.n = s.plane = 64;                                                                                            \
         EXACTLY(BY_32(move32, move16))                                                                                 \
-    } else EXACTLY(BY_32(move32, move16))
+    }                                                                                                                  \
+    else { BY_NUMBER(move32, move16) }
 static void split_over32(ROWS) {
     OVER_32(split32(t + i, t + s.plane + i, l + 2 * i), split16(t + i, t + s.plane + i, l + 2 * i))
 }
@@ -195,7 +230,7 @@ static ALWAYS_INLINE void copy_pixels(ROWS, int packs) {
 #define TO (packs ? t : l)
 #define FROM (packs ? l : t)
     if (s.n < 32) EXACTLY(store(TO, load(FROM)); store(TO + s.n - 16, load(FROM + s.n - 16)))
-    else EXACTLY(BY_32(store_duo(TO + i, load_duo(FROM + i)), store(TO + i, load(FROM + i))))
+    else { BY_NUMBER(store_duo(TO + i, load_duo(FROM + i)), store(TO + i, load(FROM + i))) }
 #undef TO
 #undef FROM
 }

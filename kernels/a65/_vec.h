@@ -166,6 +166,8 @@ static inline duo duo_eights_hi(duo a, duo b) { return _mm256_unpackhi_epi64(a, 
 static inline duo duo_fours_lo(duo a, duo b) { return _mm256_unpacklo_epi32(a, b); }
 /* The four-byte words of both halves in turns; the middle eight-byte ones exchanged. */
 static inline duo duo_halves_zip(duo d) { return _mm256_permutevar8x32_epi32(d, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
+/* The first twelve bytes of both halves, one after the other. */
+static inline duo duo_twelves(duo d) { return _mm256_permutevar8x32_epi32(d, _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7)); }
 static inline duo duo_eights_swapped(duo d) { return _mm256_permute4x64_epi64(d, 0xD8); }
 static inline duo join_words(duo planes) {
     const duo from = _mm256_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15,

@@ -84,7 +84,7 @@ class Sandbox:
     def _planted(self, mutant: Mutant) -> Iterator[None]:
         path = self.root / mutant.file
         before = path.read_text(encoding="utf-8")
-        built = {so: so.read_bytes() for so in self.root.rglob("*.so")} if mutant.in_c else {}
+        built = {so: so.read_bytes() for so in self._extensions()} if mutant.in_c else {}
         try:
             self._write(path, before.replace(mutant.old, mutant.new))
             yield
@@ -92,6 +92,10 @@ class Sandbox:
             self._write(path, before)
             for so, data in built.items():
                 so.write_bytes(data)
+
+    def _extensions(self) -> list[Path]:
+        """The built extensions, without those that a build of the mutant before left in its own folder."""
+        return [so for so in self.root.rglob("*.so") if not so.is_relative_to(self.root / "build")]
 
     def _write(self, path: Path, text: str) -> None:
         """Give each version a time of its own: Python and the compiler distinguish versions by size and time alone."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import attrs
 
+from tessbed.scenarios.study.sweep.executors import end_executor
 from tessbed.scenarios.study.sweep.point import CHUNK_S, Batch, Result, failed, run_batch
 
 MOST = 256
@@ -99,14 +100,11 @@ class BatchRunner:
                 self.close()
 
     def close(self) -> None:
-        """End the executor, and the processes of one that still works: nobody waits for what they do."""
+        """End the executor, at once."""
         if self._executor is not None:
-            processes = dict(getattr(self._executor, "_processes", None) or {}) if self._running else {}
             for future in self._running:
                 future.cancel()
-            self._executor.shutdown(wait=False)
-            for process in processes.values():
-                process.terminate()
+            end_executor(self._executor, busy=bool(self._running))
         self._executor = None
 
     def finished(self) -> list[Result]:

@@ -80,6 +80,18 @@ def growing_executor(processes: int | None) -> ExecutorChoice:
     return ExecutorChoice(LocalExecutor, 1) if count == 1 else _pool(GrowingPool, count)
 
 
+def end_executor(executor: Executor, *, busy: bool) -> None:
+    """End an executor; of one that is still `busy`, the processes, too: nobody waits for what they do.
+
+    All of a pool is gone afterwards: an interpreter that ends beside a pool that is closing may print an error of the
+    pool's own, in Python 3.11.
+    """
+    processes = tuple((getattr(executor, "_processes", None) or {}).values()) if busy else ()
+    for process in processes:
+        process.terminate()
+    executor.shutdown(wait=bool(processes) or not busy)
+
+
 def _pool(kind: type[ProcessPoolExecutor], count: int) -> ExecutorChoice:
     return ExecutorChoice(partial(kind, count, get_context("spawn"), _leave_with_parent), 2 * count)
 

@@ -59,7 +59,7 @@ def command(
     from tessbed.scenarios.study.calibration.fit.fit_report import fit_lines
     from tessbed.scenarios.study.calibration.fit.fit_state import FitState
     from tessbed.scenarios.study.calibration.fit.task_runner import TaskRunner
-    from tessbed.scenarios.study.sweep.executors import parse_executor
+    from tessbed.scenarios.study.sweep.executors import end_executor, parse_executor
 
     target = target or Path(folder) / FIT_FILE
     check_file(target)
@@ -81,7 +81,7 @@ def command(
         try:
             found = fit_table(given, runner, lambda text: say(text, quiet=quiet))
         except KeyboardInterrupt:
-            executor.shutdown(wait=False, cancel_futures=True)
+            end_executor(executor, busy=True)
             kept = f"interrupted; {len(state.results):,} parts are in {state.path}, the same command resumes"
             say(kept, quiet=quiet)
             raise

@@ -1,6 +1,7 @@
 """Parallel runs: the same documents with any number of processes, in order, and the exceptions of a serial run."""
 
 import os
+import threading
 from functools import partial
 
 import attrs
@@ -50,6 +51,13 @@ def test_results_come_in_the_order_of_the_devices(runs) -> None:
     assert [workers for _, workers in found] == [3, 1, 4, 2]
     assert (os.getpid() in {process for process, _ in found}) == (where.processes == 1)
     assert sum(heard) == 4
+
+
+def test_no_thread_of_a_pool_outlives_the_runs(runs) -> None:
+    """One that is still closing when the interpreter ends may print an error of its own, in Python 3.11."""
+    before = threading.enumerate()
+    runs[0].run(process_and_workers, SCENARIO, "exact", DEVICES)
+    assert threading.enumerate() == before
 
 
 def test_the_exception_of_the_first_device_that_raises(runs) -> None:

@@ -13,7 +13,10 @@ PY      := $(BIN)/python
 PIP     := $(PY) -m pip install --disable-pip-version-check --no-input
 INSTALL := $(PIP) --editable
 SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h sim/exact/*.c scenarios/load/*.c)
-PYTEST  := $(PY) -m pytest -n $(JOBS)
+ROOMS   := sim kernels runtime firmware_models scenarios tessbed
+
+# Tests start hundreds of processes. Where Python is told to write no compiled modules, each would compile all anew.
+PYTEST := $(PY) -m compileall -q $(ROOMS) && $(PY) -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo calibrate-demo test check lint long mutants bench docs docs-site dist clean

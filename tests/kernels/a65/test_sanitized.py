@@ -17,7 +17,7 @@ EVERY = 5
 
 pytestmark = [
     pytest.mark.skipif(sanitized.runtime_library() is None, reason="needs Linux, and gcc with libasan"),
-    pytest.mark.timeout(1200),  # the build takes a minute of processor time, and others may share the processor
+    pytest.mark.timeout(1200),  # the build takes half a minute of processor time, and others may share the processor
 ]
 
 

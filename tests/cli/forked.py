@@ -11,20 +11,14 @@ import pty
 import sys
 import threading
 from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
+import tessbed
 from tessbed.cli import main
-from tessbed.commands.group import COMMANDS
 
-HEAVY = (
-    "scenarios.library", "scenarios.runner", "scenarios.report", "scenarios.output.folder",
-    "scenarios.study.sweep.execution", "scenarios.study.search.trials", "scenarios.study.worker_scaling",
-    "scenarios.study.comparison", "scenarios.study.attribution_report", "scenarios.study.lower_bounds",
-    "scenarios.study.sensitivity",
-    "scenarios.verification.soak.driver", "scenarios.verification.failure_cases.case_runner",
-    "scenarios.verification.explore.exploration", "scenarios.verification.explore.shrink", "bench.report",
-    "commands.bit_flips", "commands.diagnostics", "commands.shells",
-)  # fmt: skip
+LIBRARIES = ("einops", "scipy.optimize", "scipy.stats", "tree_sitter_toml")
+"""What commands import on first use."""
 
 
 def streams(kind: str) -> tuple[int | None, int | None]:
@@ -100,7 +94,8 @@ def become(job: dict[str, Any], descriptors: list[int | None]) -> None:
 
 
 if __name__ == "__main__":
-    for module in (*(f"commands.{command}" for command in COMMANDS), *HEAVY):
-        import_module(f"tessbed.{module}")
+    modules = (module.name for module in walk_packages(tessbed.__path__, "tessbed."))
+    for name in (*(name for name in modules if not name.endswith("__main__")), *LIBRARIES):
+        import_module(name)
     for line in sys.stdin:
         print(json.dumps(run(json.loads(line))), flush=True)

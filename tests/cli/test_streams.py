@@ -48,7 +48,7 @@ LINES: dict[str, tuple[tuple[str, ...], int]] = {
     "report": (("{file}", "-o", "report.html"), 0),
     "bound": (("{file}",), 0),
     "advise": (("{file}", "--max-workers", "2"), 0),
-    "whatif": (("{file}",), 0),
+    "whatif": (("{file}", "-j", "1"), 0),
     "compare": (("{file}", "{file}"), 0),
     "sweep": (("{file}", "--vary", "device.workers=1,2", "--executor", "here"), 0),
     "search": (("{file}", "--over", "device.workers=1,2", "--sampler", "grid"), 0),
@@ -99,13 +99,14 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
     (folder / "kernel.py").write_text(KERNEL)
     (folder / "bench.txt").write_text(OUTPUT)
     (folder / "fit.json").write_text(json.dumps(to_document(FIT)))
-    write_board(folder / "board")
+    few = ("small", "rows", "luma")
+    write_board(folder / "board", jobs=few)
     known = (
         f'"{one.path}" = [{guess}, {guess}]'
         for one in PARAMETERS[:-1]
         for guess in [parameter_value(DeviceSpec(), one.path)]
     )
-    write_board(folder / "known", setup="\n".join((SETUP, "[ranges]", *known, "")))
+    write_board(folder / "known", jobs=few, setup="\n".join((SETUP, "[ranges]", *known, "")))
     root = str(Path(__file__).parents[2])
     environment = os.environ | {"PYTHONPATH": root}
     line, pipe = [sys.executable, "-m", "tests.cli.forked"], subprocess.PIPE

@@ -22,7 +22,7 @@ import numpy as np
 
 NAME = "tessbed.kernels.a65._rows"
 FLAGS = ("-O0", "-g1", "-fPIC", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-"""Without optimisation no access is optimised away, and the rows, which inline all, compile in a quarter of the time."""
+"""Without optimisation no access is optimised away, and the rows compile in a quarter of the time."""
 ROOT = Path(__file__).parents[3]
 SOURCES = ("_rows.c", "_rows_avx2.c")
 LIBRARY = "_rows.abi3.so"

@@ -39,11 +39,13 @@ def scenario(name: str, workers: int) -> str:
     )
 
 
-def write_board(folder: Path, spoil: Spoil = lambda row: row, setup: str = SETUP, repeats: int = 8) -> Path:
-    """The folder, with lines of every job on one and four workers; `spoil` may change or drop any of them."""
+def write_board(
+    folder: Path, spoil: Spoil = lambda row: row, setup: str = SETUP, repeats: int = 8, jobs: Iterable[str] = JOBS
+) -> Path:
+    """The folder, with lines of each job on one and four workers; `spoil` may change or drop any of them."""
     (folder / "experiments").mkdir(parents=True)
     rows: list[Observation] = []
-    for name in JOBS:
+    for name in jobs:
         for workers in (1, 4):
             experiment = f"{name}.w{workers}"
             (folder / "experiments" / f"{experiment}.toml").write_text(scenario(name, workers))

@@ -7,7 +7,7 @@ which memory holds it. A pitch that no field can hold is never narrowed: those r
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from math import prod
 
 import attrs
 
@@ -17,13 +17,36 @@ OVERSIZED_GROUP = 4
 
 
 @attrs.frozen
-class DescriptorBuilder:
-    """The descriptors of one box, the scratch stride of each of its axes, and whether a pitch was oversized."""
+class BoxDescriptors:
+    """The descriptors of one box, as loops around a few of them; and how its dense copy lies in scratch.
 
-    descriptors: list[Descriptor]
+    `loops` are (extent, stride in memory, stride in scratch), the fastest last, `pieces` the descriptors of their first
+    turn, counted from `address` and `scratch`. `oversized` says whether a pitch among them is too long for a field.
+    """
+
+    address: int
+    scratch: int
+    loops: tuple[tuple[int, int, int], ...]
+    pieces: tuple[Descriptor, ...]
     scratch_strides: tuple[int, ...]
     scratch_bytes: int
     oversized: bool
+
+    def __len__(self) -> int:
+        return prod(extent for extent, _, _ in self.loops) * len(self.pieces)
+
+    @property
+    def descriptors(self) -> list[Descriptor]:
+        """All of them, listed anew."""
+        origins = [(self.address, self.scratch)]
+        for extent, stride, dense in self.loops:
+            turns = [(turn * stride, turn * dense) for turn in range(extent)]
+            origins = [(address + ahead, scratch + behind) for address, scratch in origins for ahead, behind in turns]
+        return [
+            Descriptor(address + ahead, scratch + behind, *shape)
+            for address, scratch in origins
+            for ahead, behind, *shape in self.pieces
+        ]
 
 
 def dense_byte_strides(extents: Sequence[int], strides: Sequence[int], run_bytes: int) -> tuple[tuple[int, ...], int]:
@@ -48,30 +71,20 @@ def _nonunit(extents: Sequence[int], strides: Sequence[int]) -> list[int]:
 
 def build_descriptors(
     address: int, scratch: int, extents: Sequence[int], strides: Sequence[int], run_bytes: int, limit: int
-) -> DescriptorBuilder:
+) -> BoxDescriptors:
     """Covers the box at `address` (a dense copy of it is at `scratch`); `limit` is the largest field value."""
     axes = _nonunit(extents, strides)
     dense, total = _dense(extents, axes, run_bytes)
     while axes and strides[axes[0]] == run_bytes:
         run_bytes *= extents[axes.pop(0)]
-    if not axes:
-        return DescriptorBuilder(list(_run(address, scratch, run_bytes, limit)), dense, total, False)
     oversized = any(strides[axis] > limit for axis in axes)
     rows = _rows_axis(axes, extents, strides, dense, limit) if run_bytes <= limit else None
-    loops = [(extents[axis], strides[axis], dense[axis]) for axis in reversed(axes) if axis != rows]
-    origins = (
-        (
-            address + sum(i * s for i, (_, s, _) in zip(at, loops, strict=True)),
-            scratch + sum(i * p for i, (_, _, p) in zip(at, loops, strict=True)),
-        )
-        for at in product(*(range(n) for n, _, _ in loops))
-    )
+    loops = tuple([(extents[axis], strides[axis], dense[axis]) for axis in reversed(axes) if axis != rows])
     if rows is None:
-        descriptors = [piece for origin in origins for piece in _run(*origin, run_bytes, limit)]
+        pieces = tuple(_run(run_bytes, limit))
     else:
-        shape = (extents[rows], strides[rows], dense[rows])
-        descriptors = [piece for origin in origins for piece in _rows(*origin, run_bytes, *shape, limit)]
-    return DescriptorBuilder(descriptors, dense, total, oversized)
+        pieces = tuple(_rows(run_bytes, extents[rows], strides[rows], dense[rows], limit))
+    return BoxDescriptors(address, scratch, loops, pieces, dense, total, oversized)
 
 
 def _rows_axis(
@@ -82,17 +95,14 @@ def _rows_axis(
     return max(fitting, key=lambda axis: min(extents[axis], limit), default=None)
 
 
-def _run(address: int, scratch: int, run_bytes: int, limit: int) -> Iterator[Descriptor]:
+def _run(run_bytes: int, limit: int) -> Iterator[Descriptor]:
+    """A run in as few pieces as fit a field."""
     for start in range(0, run_bytes, limit):
-        size = min(limit, run_bytes - start)
-        yield Descriptor(address + start, scratch + start, 1, size, 0, 0)
+        yield Descriptor(start, start, 1, min(limit, run_bytes - start), 0, 0)
 
 
-def _rows(
-    address: int, scratch: int, run_bytes: int, count: int, pitch: int, scratch_pitch: int, limit: int
-) -> Iterator[Descriptor]:
+def _rows(run_bytes: int, count: int, pitch: int, scratch_pitch: int, limit: int) -> Iterator[Descriptor]:
+    """Runs as the rows of as few descriptors as fit a field."""
     for first in range(0, count, limit):
         rows = min(limit, count - first)
-        yield Descriptor(
-            address + first * pitch, scratch + first * scratch_pitch, rows, run_bytes, pitch, scratch_pitch
-        )
+        yield Descriptor(first * pitch, first * scratch_pitch, rows, run_bytes, pitch, scratch_pitch)

@@ -6,12 +6,12 @@ from math import prod
 
 import attrs
 
-from tessbed.firmware_models.band import Band, WorkItem
+from tessbed.firmware_models.band import WorkItem
 from tessbed.firmware_models.geometry import PacketGeometry, Tile, TileAxis
 from tessbed.firmware_models.nests.grid import AxisRange, ItemNests
 from tessbed.firmware_models.nests.nest import Leaf, Node, looped
-from tessbed.firmware_models.nests.planned_band import PlannedBand
-from tessbed.firmware_models.ops.pack import PackMaker, pack_cuts, pixel_band_end
+from tessbed.firmware_models.nests.planned_band import DescriptorArray, PlannedBand
+from tessbed.firmware_models.ops.pack import BandDraft, PackMaker, pack_cuts, pixel_band_end
 from tessbed.firmware_models.partition import Range, boxes
 from tessbed.sim.spec.device_spec import DeviceSpec
 
@@ -69,8 +69,9 @@ def tile_nodes(maker: PackMaker, item: WorkItem) -> list[Node]:
     return cut.nodes()
 
 
-def _leaf(band: Band) -> Leaf:
-    return Leaf(PlannedBand.of(band))
+def _leaf(draft: BandDraft) -> Leaf:
+    reads, chain = DescriptorArray.of_boxes(draft.gathered), DescriptorArray.of_boxes(draft.drained)
+    return Leaf(PlannedBand(reads, chain, draft.ticks, draft.footprint, draft.oversized, draft.counts))
 
 
 @attrs.frozen
@@ -204,10 +205,10 @@ class _WideNest:
         nodes: list[Node] = []
         for low, high in pairwise(self._piece_cuts(pixel, -(-stored // step))):
             nodes += looped(high - low, lambda number, low=low: self._piece(pixel, (low + number) * step))
-        return nodes + [_leaf(band) for band in self.maker.pixel_tail(self.tile, self.owned, pixel)]
+        return nodes + [_leaf(draft) for draft in self.maker.pixel_tail(self.tile, self.owned, pixel)]
 
     def _piece(self, pixel: int, first: int) -> list[Node]:
-        return [_leaf(band) for band in self.maker.channel_bands(self.tile, self.owned, pixel, first)]
+        return [_leaf(draft) for draft in self.maker.channel_bands(self.tile, self.owned, pixel, first)]
 
     def _piece_cuts(self, pixel: int, pieces: int) -> list[int]:
         """Numbers of pieces between which all are alike: the last one, those in which the channels end or ownership

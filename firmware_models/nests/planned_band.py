@@ -9,7 +9,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from tessbed.firmware_models.band import Band, DrainFootprint
+from tessbed.firmware_models.band import DrainFootprint
+from tessbed.firmware_models.descriptors import BoxDescriptors
 from tessbed.sim.transfer.descriptor import Descriptor
 
 Array = Any
@@ -32,6 +33,20 @@ class DescriptorArray:
         kinds = [known.setdefault(each[2:], len(known)) for each in descriptors]
         return cls(np.asarray([each.address for each in descriptors], np.int64), np.asarray(kinds, np.int64), (*known,))
 
+    @classmethod
+    def of_boxes(cls, boxes: Sequence[BoxDescriptors]) -> "DescriptorArray":
+        """Those of some boxes, one after the other."""
+        known: dict[Shape, int] = {}
+        addresses: list[Array] = [np.zeros(0, np.int64)]
+        kinds: list[Array] = [np.zeros(0, np.int64)]
+        for box in boxes:
+            turns = np.full(1, box.address)
+            for extent, stride, _ in box.loops:
+                turns = (turns[:, None] + stride * np.arange(extent)).reshape(-1)
+            addresses.append((turns[:, None] + [piece.address for piece in box.pieces]).reshape(-1))
+            kinds.append(np.tile([known.setdefault(piece[2:], len(known)) for piece in box.pieces], len(turns)))
+        return cls(np.concatenate(addresses), np.concatenate(kinds), (*known,))
+
     def __len__(self) -> int:
         return len(self.addresses)
 
@@ -50,9 +65,3 @@ class PlannedBand:
     footprint: DrainFootprint
     oversized: bool
     counts: Mapping[str, int]
-
-    @classmethod
-    def of(cls, band: Band) -> "PlannedBand":
-        """A band that could be run."""
-        reads, chain = DescriptorArray.of(band.reads), DescriptorArray.of(band.chain)
-        return cls(reads, chain, band.ticks, band.footprint, band.oversized, band.counts)

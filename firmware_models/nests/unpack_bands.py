@@ -32,7 +32,7 @@ def planned_band(maker: UnpackMaker, block: OutputBlock) -> PlannedBand:
     """The band of a block."""
     drain, (reads, scratch_bytes, oversized) = maker.drain(block), _gathered(maker, block)
     ticks, footprint, counts = maker.measures(block, drain, scratch_bytes)
-    return PlannedBand(reads, DescriptorArray.of(drain.descriptors), ticks, footprint, oversized, counts)
+    return PlannedBand(reads, DescriptorArray.of_boxes([drain]), ticks, footprint, oversized, counts)
 
 
 def _gathered(maker: UnpackMaker, block: OutputBlock) -> tuple[DescriptorArray, int, bool]:

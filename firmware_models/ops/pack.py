@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 import attrs
 
 from tessbed.firmware_models.band import BAND_BYTES, Band, Budget, DrainFootprint, WorkItem, even_parts
-from tessbed.firmware_models.descriptors import DescriptorBuilder, build_descriptors
+from tessbed.firmware_models.descriptors import BoxDescriptors, build_descriptors
 from tessbed.firmware_models.geometry import BLOCK, PacketGeometry, Tile, TileRun
 from tessbed.firmware_models.partition import Range, boxes, cut_bytes
 from tessbed.firmware_models.vector_cost import box_ticks, values_ticks
 from tessbed.firmware_models.vector_ops import VectorFill, VectorMove
 from tessbed.firmware_models.worker_loop import WorkItems
 from tessbed.sim.spec.device_spec import DeviceSpec
-from tessbed.sim.transfer.descriptor import Descriptor
 
 TILES_TRIED = 8
 """Among so many equal tiles one starts on a granule, if any does: spans are multiples of 16, granules to 128."""
@@ -31,6 +30,30 @@ class Piece:
     tile_byte: int
     size: int
     slot_byte: int
+
+
+@attrs.frozen
+class BandDraft:
+    """A band whose reads and drain are boxes: whoever plans it lists no descriptor of them."""
+
+    gathered: Sequence[BoxDescriptors]
+    steps: Sequence[VectorMove | VectorFill]
+    ticks: int
+    drained: Sequence[BoxDescriptors]
+    footprint: DrainFootprint
+    counts: dict[str, int]
+
+    @property
+    def oversized(self) -> bool:
+        """Whether a pitch among its reads is."""
+        return any(box.oversized for box in self.gathered)
+
+    def band(self) -> Band:
+        """The band, to be run."""
+        reads, chain = [
+            [descriptor for box in boxes for descriptor in box.descriptors] for boxes in (self.gathered, self.drained)
+        ]
+        return Band(reads, self.steps, self.ticks, chain, self.footprint, self.oversized, self.counts)
 
 
 def pack_work_items(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> WorkItems:
@@ -125,9 +148,9 @@ class PackMaker:
         """The bands of a work item's part: a tile, and the bytes of it that are owned."""
         self.made = number
         tile, *owned = item.part
-        return self._made(tile, tuple(owned))
+        return map(BandDraft.band, self._made(tile, tuple(owned)))
 
-    def _made(self, tile: Tile, owned: Range) -> Iterator[Band]:
+    def _made(self, tile: Tile, owned: Range) -> Iterator[BandDraft]:
         first, last = self.pixels(tile, owned)
         most = self.most_pixels(tile)
         if first == last:
@@ -138,7 +161,7 @@ class PackMaker:
         else:
             yield from self._pixel_bands(tile, owned, (first, last), most)
 
-    def _pixel_bands(self, tile: Tile, owned: Range, pixels: Range, most: int) -> Iterator[Band]:
+    def _pixel_bands(self, tile: Tile, owned: Range, pixels: Range, most: int) -> Iterator[BandDraft]:
         """Cuts a range of pixels into bands of at most `most`, at row ends where rows fit."""
         first, last = pixels
         while first < last:
@@ -146,7 +169,7 @@ class PackMaker:
             yield self.pixel_band(tile, owned, first, end)
             first = end
 
-    def pixel_band(self, tile: Tile, owned: Range, first: int, last: int) -> Band:
+    def pixel_band(self, tile: Tile, owned: Range, first: int, last: int) -> BandDraft:
         """The band of whole pixels [first, last) of `tile`."""
         geometry, slot = self.geometry, self.budget.slot(self.made)
         channels, depth, height, width = tile.extents
@@ -173,7 +196,7 @@ class PackMaker:
         counts = {"scattered_scalars": scattered, **self._counts(last - first, channels)}
         return self._band(tile, owned, covers, steps, [Piece(first * size, end - first * size, 0)], ticks, counts)
 
-    def _read(self, tile: Tile, at: Sequence[int], extents: Sequence[int], scratch: int) -> DescriptorBuilder:
+    def _read(self, tile: Tile, at: Sequence[int], extents: Sequence[int], scratch: int) -> BoxDescriptors:
         """Gathers the (c, d, h, w) box at `at` of the tile from the linear input."""
         geometry = self.geometry
         strides = [axis.stride for axis in geometry.axes]
@@ -191,7 +214,7 @@ class PackMaker:
         self,
         extents: tuple[int, ...],
         scratch: int,
-        read: DescriptorBuilder,
+        read: BoxDescriptors,
         target: int,
         strides: tuple[int, ...],
         plane: int,
@@ -247,7 +270,7 @@ class PackMaker:
             "c2_pad16_pixels": pixels if self._c2(channels) else 0,
         }
 
-    def _wide_pixel(self, tile: Tile, owned: Range, pixel: int) -> Iterator[Band]:
+    def _wide_pixel(self, tile: Tile, owned: Range, pixel: int) -> Iterator[BandDraft]:
         """The bands of one pixel whose channels do not fit the scratch at once; the last pixel brings the tail."""
         step = self.channel_step()
         for first in range(0, self.geometry.stored(tile.extents[0]), step):
@@ -260,7 +283,7 @@ class PackMaker:
         room = min(self.budget.gather_bytes // self.geometry.linear_scalar_bytes, most)
         return room // BLOCK * BLOCK or room
 
-    def channel_bands(self, tile: Tile, owned: Range, pixel: int, first: int) -> Iterator[Band]:
+    def channel_bands(self, tile: Tile, owned: Range, pixel: int, first: int) -> Iterator[BandDraft]:
         """The band of a pixel's stored channels from `first` on, if any of its bytes are owned."""
         geometry = self.geometry
         size, stored = geometry.pixel_bytes(tile.extents[0]), geometry.stored(tile.extents[0])
@@ -272,19 +295,19 @@ class PackMaker:
         if any(self._clip(piece, owned) for piece in pieces):
             yield self._channel_band(tile, owned, pixel, (first, end), pieces)
 
-    def pixel_tail(self, tile: Tile, owned: Range, pixel: int) -> Iterator[Band]:
+    def pixel_tail(self, tile: Tile, owned: Range, pixel: int) -> Iterator[BandDraft]:
         """The band of the tile's alignment bytes, which follow its last pixel, if any of them are owned."""
         end = (pixel + 1) * self.geometry.pixel_bytes(tile.extents[0])
         tail = Piece(end, self.geometry.tile_bytes(tile.extents) - end, 0)
         if pixel + 1 == tile.pixels and self._clip(tail, owned):
             yield self._tail_band(tile, owned, tail)
 
-    def owned_tail(self, tile: Tile, owned: Range) -> Band:
+    def owned_tail(self, tile: Tile, owned: Range) -> BandDraft:
         """The band of a part that begins behind the last pixel."""
         end = tile.pixels * self.geometry.pixel_bytes(tile.extents[0])
         return self._tail_band(tile, owned, Piece(end, owned[1] - end, 0))
 
-    def _channel_band(self, tile: Tile, owned: Range, pixel: int, stored: Range, pieces: list[Piece]) -> Band:
+    def _channel_band(self, tile: Tile, owned: Range, pixel: int, stored: Range, pieces: list[Piece]) -> BandDraft:
         """The band of the stored channels `stored` of one pixel, padding included."""
         geometry, slot = self.geometry, self.budget.slot(self.made)
         channels, _, height, width = tile.extents
@@ -302,7 +325,7 @@ class PackMaker:
         counts = {"scattered_scalars": scattered, "channel_bands": 1, "plane_clears": clears}
         return self._band(tile, owned, reads, steps, pieces, ticks, counts)
 
-    def _tail_band(self, tile: Tile, owned: Range, tail: Piece) -> Band:
+    def _tail_band(self, tile: Tile, owned: Range, tail: Piece) -> BandDraft:
         """The band of a tile's alignment bytes, which are zero."""
         slot = self.budget.slot(self.made)
         return self._band(tile, owned, [], [VectorFill((tail.size,), slot, (1,), 0)], [tail], 0, {})
@@ -316,12 +339,12 @@ class PackMaker:
         self,
         tile: Tile,
         owned: Range,
-        covers: Sequence[DescriptorBuilder],
+        covers: Sequence[BoxDescriptors],
         steps: list[VectorMove | VectorFill],
         pieces: Sequence[Piece],
         ticks: int,
         counts: dict[str, int],
-    ) -> Band:
+    ) -> BandDraft:
         """Closes a band: clips what it drains to the owned bytes and adds the fixed costs."""
         self.budget.check(
             sum(read.scratch_bytes for read in covers), max(piece.slot_byte + piece.size for piece in pieces)
@@ -329,25 +352,18 @@ class PackMaker:
         geometry, slot = self.geometry, self.budget.slot(self.made)
         base = geometry.output_address + tile.tiled_offset
         clipped = [part for part in (self._clip(piece, owned) for piece in pieces) if part]
-        chain: list[Descriptor] = []
-        for part in clipped:
-            chain += build_descriptors(
-                base + part.tile_byte, slot + part.slot_byte, (), (), part.size, self.spec.dma.field_limit
-            ).descriptors
+        drained = [self._drained(base + part.tile_byte, slot + part.slot_byte, part.size) for part in clipped]
         low, high = clipped[0].tile_byte, clipped[-1].tile_byte + clipped[-1].size
         fragments = sum(part.size % geometry.pixel_bytes(tile.extents[0]) != 0 for part in clipped)
         compute = self.spec.compute
         ticks += compute.band_ticks + counts.get("plane_clears", 0) * compute.clear_ticks
         self.made += 1
-        return Band(
-            reads=[descriptor for read in covers for descriptor in read.descriptors],
-            steps=steps,
-            ticks=ticks,
-            chain=chain,
-            footprint=DrainFootprint(base + low, base + high, 0, high - low),
-            oversized=any(read.oversized for read in covers),
-            counts={**counts, "fragments": fragments},
-        )
+        footprint = DrainFootprint(base + low, base + high, 0, high - low)
+        return BandDraft(covers, steps, ticks, drained, footprint, {**counts, "fragments": fragments})
+
+    def _drained(self, address: int, scratch: int, size: int) -> BoxDescriptors:
+        """What stores a part of a slot: one stretch of bytes."""
+        return build_descriptors(address, scratch, (), (), size, self.spec.dma.field_limit)
 
 
 def _cleared(geometry: PacketGeometry, channels: int, stored: int) -> bool:

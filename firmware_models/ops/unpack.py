@@ -15,7 +15,7 @@ from typing import NamedTuple
 import attrs
 
 from tessbed.firmware_models.band import BAND_BYTES, Band, Budget, DrainFootprint, WorkItem, even_parts
-from tessbed.firmware_models.descriptors import DescriptorBuilder, build_descriptors
+from tessbed.firmware_models.descriptors import BoxDescriptors, build_descriptors
 from tessbed.firmware_models.geometry import BLOCK, PacketGeometry
 from tessbed.firmware_models.ops.joined_moves import join_moves
 from tessbed.firmware_models.partition import Level, Range, boxes, cut_elements
@@ -216,16 +216,17 @@ class UnpackMaker:
     def most_pixels(self, block: OutputBlock) -> int:
         """The most pixels of a band of the block; 0 where one does not fit the scratch."""
         geometry = self.geometry
-        gathered = sum(geometry.pixel_bytes(self._tile_channels(low)) for low, _ in self.segments(C, block.ranges[C]))
+        gathered = self._gathered_bytes(block.ranges[C])
         packed = block.extents[C] * geometry.linear_scalar_bytes
         most = min(self.budget.gather_bytes // gathered, self.budget.slot_bytes // packed)
         return most and max(1, min(most, BAND_BYTES // max(gathered, packed)))
 
-    def _tile_channels(self, channel: int) -> int:
-        """Channels of the tile that holds `channel`."""
-        axis = self.geometry.axes[C]
-        low, high = axis.segment(channel // axis.tile)
-        return high - low
+    def _gathered_bytes(self, channels: Range) -> int:
+        """Bytes of one pixel of all the tiles that hold some channels: of full tiles, and of the cut one."""
+        geometry, axis = self.geometry, self.geometry.axes[C]
+        first, last = channels[0] // axis.tile, (channels[1] - 1) // axis.tile
+        begin, end = axis.segment(last)
+        return (last - first) * geometry.pixel_bytes(axis.tile) + geometry.pixel_bytes(end - begin)
 
     def _cut_pixels(self, block: OutputBlock, most: int) -> Iterator[OutputBlock]:
         """Cuts along D, H, W, the largest stride first, into pieces of at most `most` pixels."""
@@ -286,7 +287,7 @@ class UnpackMaker:
         ticks, footprint, counts = self.measures(block, drain, scratch)
         return Band(reads, join_moves(steps), ticks, drain.descriptors, footprint, oversized, counts)
 
-    def drain(self, block: OutputBlock) -> DescriptorBuilder:
+    def drain(self, block: OutputBlock) -> BoxDescriptors:
         """What stores a block from its slot."""
         geometry, slot = self.geometry, self.budget.slot(self.made)
         strides = [axis.stride for axis in geometry.axes]
@@ -301,7 +302,7 @@ class UnpackMaker:
         )
         return self.geometry.output_address + offset
 
-    def measures(self, block: OutputBlock, drain: DescriptorBuilder, scratch_bytes: int) -> BandMeasures:
+    def measures(self, block: OutputBlock, drain: BoxDescriptors, scratch_bytes: int) -> BandMeasures:
         """What is the same of a band to be run and of one to be planned alone; it is the next one that is made.
 
         Raises HazardError where what it gathers does not fit its area.
@@ -312,5 +313,5 @@ class UnpackMaker:
         self.made += 1
         strides = [axis.stride for axis in self.geometry.axes]
         footprint = DrainFootprint.of(self._address(block), block.extents, strides, width)
-        counts = {"scattered_scalars": scattered, "single_row_writes": len(drain.descriptors) * drain.oversized}
+        counts = {"scattered_scalars": scattered, "single_row_writes": len(drain) * drain.oversized}
         return BandMeasures(ticks + self.spec.compute.band_ticks, footprint, counts)

@@ -102,9 +102,9 @@ def never_ordered(program: Any, spec: Any) -> Any:
     return ((band, False) for band in program)
 
 
-def narrowed(address: int, scratch: int, run_bytes: int, count: int, pitch: int, scratch_pitch: int, limit: int) -> Any:
+def narrowed(run_bytes: int, count: int, pitch: int, scratch_pitch: int, limit: int) -> Any:
     """Rows whose pitch is cut to the field."""
-    yield descriptors.Descriptor(address, scratch, count, run_bytes, pitch & limit, scratch_pitch)
+    yield descriptors.Descriptor(0, 0, count, run_bytes, pitch & limit, scratch_pitch)
 
 
 def any_axis(axes: Any, extents: Any, strides: Any, dense: Any, limit: int) -> int | None:

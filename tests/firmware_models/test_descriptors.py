@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from tessbed.firmware_models.descriptors import DescriptorBuilder, build_descriptors, dense_byte_strides
+from tessbed.firmware_models.descriptors import BoxDescriptors, build_descriptors, dense_byte_strides
 
 
 def draw_box(random: Random) -> tuple[list[int], list[int], int]:
@@ -21,7 +21,7 @@ def draw_box(random: Random) -> tuple[list[int], list[int], int]:
     return [extent for extent, _ in axes], [stride for _, stride in axes], run
 
 
-def memory_bytes(made: DescriptorBuilder) -> list[int]:
+def memory_bytes(made: BoxDescriptors) -> list[int]:
     """Every memory address that the descriptors touch, in scratch order."""
     pairs = [
         (d.scratch + row * d.scratch_pitch + byte, d.address + row * d.pitch + byte)

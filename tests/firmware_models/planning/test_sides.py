@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tessbed.firmware_models.nests.planned_band import DescriptorArray
-from tessbed.firmware_models.planning.sides import FEW_PLACES, MOST_FOLDED, Sides
+from tessbed.firmware_models.planning.sides import MOST_CONVOLVED, MOST_FOLDED, Sides, convolved
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.transfer.cost import Counts, count_read
@@ -15,7 +15,7 @@ from tessbed.sim.transfer.descriptor import Descriptor
 from tessbed.sim.transfer.phase_counts import CountList, PhaseCounts
 
 SPEC = DeviceSpec()
-SIZES = (0, 1, 17, FEW_PLACES + 40, 2 * MOST_FOLDED + 300)
+SIZES = (0, 1, 17, MOST_FOLDED + 40, 2 * MOST_FOLDED + 300)
 
 
 def descriptors(rng: random.Random, count: int) -> list[Descriptor]:
@@ -53,7 +53,7 @@ def test_answers_are_what_each_touches(size, movers) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_sums_are_those_of_each(size) -> None:
-    """Few descriptors, which are placed one by one, and many, which are convolved; numbers beyond 32 bits."""
+    """Few descriptors and many; numbers beyond 32 bits."""
     rng = random.Random(size)
     reads = descriptors(rng, size)
     of, counts = sides(reads)
@@ -67,3 +67,16 @@ def test_sums_are_those_of_each(size) -> None:
         for place, many in places[moves_with[number]].items():
             wanted[touched(read, place)] += many
     assert +found == +wanted
+
+
+@pytest.mark.parametrize("places", [1, 2, PAGE_BYTES])
+@pytest.mark.parametrize("most_times", [0, 1, (1 << 16) - 1, 1 << 16, (1 << 42) - 1])
+def test_convolutions_are_exact(most_times, places) -> None:
+    """Of as many descriptors as there may be, at few places and at all, and times of one digit to three."""
+    rng = random.Random(f"{most_times}/{places}")
+    many, wanted = np.zeros(PAGE_BYTES, np.int64), np.zeros(PAGE_BYTES, np.int64)
+    many[rng.sample(range(PAGE_BYTES), places)] = MOST_CONVOLVED // places
+    times = np.array([most_times, *[rng.randint(0, most_times) for _ in range(PAGE_BYTES - 1)]])
+    for place in np.flatnonzero(many).tolist():
+        wanted += many[place] * np.roll(times, place)
+    assert convolved(many, times).tolist() == wanted.tolist()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import attrs
 
 from tessbed.firmware_models.band import WorkItem
-from tessbed.firmware_models.nests.nest import Move, Node, loop_of, moved, moves_between, placed
+from tessbed.firmware_models.nests.nest import Leaf, Move, Node, loop_of, moved, placed
 
 
 class AxisRange(NamedTuple):
@@ -18,22 +18,33 @@ class AxisRange(NamedTuple):
 
 Index = tuple[int, ...]
 ItemAt = Callable[[Index], WorkItem]
+MoveTo = Callable[[Leaf, WorkItem, WorkItem], Move]
+"""How far the second of two items that are alike has a band of the first ahead."""
+
+
+def with_item(leaf: Leaf, item: WorkItem, other: WorkItem) -> Move:
+    """The move of a band all of whose reads move with the input of its item."""
+    return Move(other.input - item.input, other.output - item.output)
 
 
 @attrs.define(eq=False)
 class ItemNests:
-    """The nests of work items; equal items share theirs, each made by `make` where the first of them is."""
+    """The nests of work items. Items that are `alike` share theirs, each made by `make` where the first of them is."""
 
     make: Callable[[WorkItem], list[Node]]
+    alike: Callable[[WorkItem], Hashable]
+    move: MoveTo = with_item
     _known: dict[Hashable, tuple[WorkItem, list[Node]]] = attrs.field(factory=dict, init=False)
 
     def of(self, item: WorkItem) -> list[Node]:
         """The bands of a work item."""
-        known = self._known.get(item.key)
+        key = self.alike(item)
+        known = self._known.get(key)
         if known is None:
-            known = self._known[item.key] = item, self.make(item)
-        by = _move(known[0], item)
-        return placed(known[1], by) if by != (0, 0) else known[1]
+            known = self._known[key] = item, self.make(item)
+        first, nodes = known
+        same = (first.input, first.output) == (item.input, item.output)
+        return nodes if same else placed(nodes, lambda leaf: self.move(leaf, first, item))
 
     def grid(
         self, axes: Sequence[Sequence[AxisRange]], item_at: ItemAt, chosen: tuple[AxisRange, ...] = ()
@@ -55,16 +66,6 @@ class ItemNests:
         nodes = self.of(item)
         for axis in reversed([axis for axis, stretch in enumerate(chosen) if stretch.size > 1]):
             following = item_at((*first[:axis], first[axis] + 1, *first[axis + 1 :]))
-            nodes = moved(nodes, self._moves(item, following))
+            moves = [self.move(leaf, item, following) for node in nodes for leaf in node.leaves()]
+            nodes = moved(nodes, moves)
         return nodes
-
-    def _moves(self, item: WorkItem, following: WorkItem) -> list[Move]:
-        """The move of each band from one item to the next."""
-        nodes = self.of(item)
-        if item.key != following.key:
-            return moves_between(nodes, self.make(following))
-        return [_move(item, following)] * sum(1 for node in nodes for _ in node.leaves())
-
-
-def _move(item: WorkItem, following: WorkItem) -> Move:
-    return Move(following.input - item.input, following.output - item.output)

@@ -150,7 +150,7 @@ def looped(count: int, turn: Callable[[int], Sequence[Node]]) -> list[Node]:
     first = turn(0)
     if count == 1:
         return [*first]
-    return loop_of(count, moved(first, moves_between(first, turn(1))), 0)
+    return loop_of(count, moved(first, _moves_between(first, turn(1))), 0)
 
 
 def moved(nodes: Iterable[Node], moves: Iterable[Move]) -> list[Node]:
@@ -159,7 +159,7 @@ def moved(nodes: Iterable[Node], moves: Iterable[Move]) -> list[Node]:
     return [node.turned(lambda leaf: Leaf(leaf.band, leaf.ahead, (next(following), *leaf.moves))) for node in nodes]
 
 
-def moves_between(first: Sequence[Node], second: Sequence[Node]) -> list[Move]:
+def _moves_between(first: Sequence[Node], second: Sequence[Node]) -> list[Move]:
     """What moves each leaf of one turn to where it is in the next."""
     return [_move(*pair) for pair in zip(_leaves(first), _leaves(second), strict=True)]
 
@@ -169,9 +169,9 @@ def advanced(nodes: Iterable[Node], turn: int) -> list[Node]:
     return [node.turned(lambda leaf: _fixed(leaf, turn)) for node in nodes]
 
 
-def placed(nodes: Iterable[Node], by: Move) -> list[Node]:
-    """The nodes as they are that far ahead."""
-    return [node.turned(lambda leaf: Leaf(leaf.band, leaf.ahead.plus(by), leaf.moves)) for node in nodes]
+def placed(nodes: Iterable[Node], ahead: Callable[[Leaf], Move]) -> list[Node]:
+    """The nodes with each leaf so far ahead."""
+    return [node.turned(lambda leaf: Leaf(leaf.band, leaf.ahead.plus(ahead(leaf)), leaf.moves)) for node in nodes]
 
 
 def leaves_in_loops(nodes: Iterable[Node], counts: tuple[int, ...] = ()) -> Iterator[tuple[Leaf, tuple[int, ...]]]:

@@ -20,7 +20,7 @@ def pack_nests(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Call
     """The bands of each worker of a launch."""
     cuts = pack_cuts(geometry, spec, workers)
     maker = PackMaker(geometry, spec)
-    nests = ItemNests(lambda item: tile_nodes(maker, item))
+    nests = ItemNests(lambda item: tile_nodes(maker, item), lambda item: item.key)
     return lambda worker: list(_worker_nodes(maker, nests, cuts[worker], cuts[worker + 1]))
 
 

@@ -57,7 +57,10 @@ class DescriptorArray:
 
 @attrs.frozen(eq=False)
 class PlannedBand:
-    """One band: its reads (`oversized` if a pitch among them is), its cost, its drain."""
+    """One band: its reads (`oversized` if a pitch among them is), its cost, its drain.
+
+    `tile_steps` are, of a band that reads tiles, what one tile further along C, D, H, W adds to all reads, or to each.
+    """
 
     reads: DescriptorArray
     chain: DescriptorArray
@@ -65,3 +68,4 @@ class PlannedBand:
     footprint: DrainFootprint
     oversized: bool
     counts: Mapping[str, int]
+    tile_steps: tuple[int | tuple[int, ...], ...] = ()

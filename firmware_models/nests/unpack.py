@@ -6,8 +6,8 @@ from math import gcd
 
 from tessbed.firmware_models.band import WorkItem
 from tessbed.firmware_models.geometry import BLOCK, PacketGeometry, TileAxis
-from tessbed.firmware_models.nests.grid import AxisRange, ItemNests
-from tessbed.firmware_models.nests.nest import Leaf, Node, looped
+from tessbed.firmware_models.nests.grid import AxisRange, ItemNests, MoveTo
+from tessbed.firmware_models.nests.nest import Leaf, Move, Node, looped
 from tessbed.firmware_models.nests.unpack_bands import planned_band
 from tessbed.firmware_models.ops.unpack import (
     C,
@@ -26,7 +26,9 @@ def unpack_nests(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Ca
     dimensions = output_dimensions(geometry)
     cuts = unpack_cuts(geometry, spec, dimensions, workers)
     maker = UnpackMaker(geometry, spec, dimensions)
-    nests = ItemNests(lambda item: block_nodes(maker, item.part[0]))
+    nests = ItemNests(
+        lambda item: block_nodes(maker, item.part[0]), lambda item: item.part[1], _move_by_tiles(maker.geometry)
+    )
     return lambda worker: list(_worker_nodes(maker, nests, cuts[worker], cuts[worker + 1]))
 
 
@@ -34,6 +36,22 @@ def _worker_nodes(maker: UnpackMaker, nests: ItemNests, low: int, high: int) -> 
     """The blocks that produce the output positions [low, high), in address order."""
     for box in boxes([dimension.level.extent for dimension in maker.dimensions], low, high):
         yield from nests.grid([*map(_stretches(maker), maker.dimensions, box)], _items(maker, box))
+
+
+def _move_by_tiles(geometry: PacketGeometry) -> MoveTo:
+    """A read moves by what each tile along an axis adds to it, which differs between full tiles and cut ones."""
+
+    def move(leaf: Leaf, item: WorkItem, other: WorkItem) -> Move:
+        block, following = item.part[0], other.part[0]
+        by = Move((following.volume - block.volume) * geometry.span_bytes(), other.output - item.output)
+        for step, axis, (low, _), (high, _) in zip(
+            leaf.band.tile_steps, geometry.axes, block.ranges, following.ranges, strict=True
+        ):
+            tiles = high // axis.tile - low // axis.tile
+            by = by.plus(Move(step, 0).times(tiles)) if tiles else by
+        return by
+
+    return move
 
 
 def _stretches(maker: UnpackMaker) -> Callable[[Dimension, Range], list[AxisRange]]:

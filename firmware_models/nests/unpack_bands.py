@@ -28,30 +28,49 @@ class TileKind(NamedTuple):
     extent: int
 
 
+class _TileReads(NamedTuple):
+    """The reads of tiles of one kind along each axis: where these are among all of a block, the read of the first of
+    them, how far ahead of it that of each is, and what one tile further along each axis adds."""
+
+    grid: tuple[Array, ...]
+    part: TileRead
+    ahead: Array
+    steps: Sequence[int]
+
+
 def planned_band(maker: UnpackMaker, block: OutputBlock) -> PlannedBand:
     """The band of a block."""
-    drain, (reads, scratch_bytes, oversized) = maker.drain(block), _gathered(maker, block)
-    ticks, footprint, counts = maker.measures(block, drain, scratch_bytes)
-    return PlannedBand(reads, DescriptorArray.of_boxes([drain]), ticks, footprint, oversized, counts)
-
-
-def _gathered(maker: UnpackMaker, block: OutputBlock) -> tuple[DescriptorArray, int, bool]:
-    """The reads of all tiles of a block, one tile after the other; how much scratch they fill; and whether a pitch
-    among them is oversized."""
     axes = [_kinds(axis, inside) for axis, inside in zip(maker.geometry.axes, block.ranges, strict=True)]
-    reads = [(_grid(chosen), _read(maker, block, chosen)) for chosen in product(*axes)]
-    sizes = np.zeros([sum(len(kind.numbers) for kind in axis) for axis in axes], np.int64)
-    for grid, (part, _) in reads:
-        sizes[grid] = len(part.descriptors)
+    reads = [_read(maker, block, chosen) for chosen in product(*axes)]
+    drain, scratch_bytes = maker.drain(block), sum(len(of.ahead) * of.part.scratch_bytes for of in reads)
+    ticks, footprint, counts = maker.measures(block, drain, scratch_bytes)
+    array, steps = _gathered([sum(len(kind.numbers) for kind in axis) for axis in axes], reads)
+    oversized = any(of.part.oversized for of in reads)
+    return PlannedBand(array, DescriptorArray.of_boxes([drain]), ticks, footprint, oversized, counts, steps)
+
+
+def _gathered(
+    tiles: Sequence[int], reads: Sequence[_TileReads]
+) -> tuple[DescriptorArray, tuple[int | tuple[int, ...], ...]]:
+    """The reads of all tiles of a block, so many along each axis, one tile after the other; and their steps."""
+    sizes = np.zeros(tiles, np.int64)
+    for of in reads:
+        sizes[of.grid] = len(of.part.descriptors)
     starts = np.cumsum(sizes).reshape(sizes.shape) - sizes
-    addresses, kinds = np.empty((2, int(sizes.sum())), np.int64)
+    addresses, kinds, number = np.empty((3, int(sizes.sum())), np.int64)
     known: dict[Shape, int] = {}
-    for grid, (part, ahead) in reads:
-        at = starts[grid].reshape(-1, 1) + np.arange(len(part.descriptors))
-        addresses[at] = ahead[:, None] + [each.address for each in part.descriptors]
-        kinds[at] = [known.setdefault(each[2:], len(known)) for each in part.descriptors]
-    scratch_bytes = sum(len(ahead) * part.scratch_bytes for _, (part, ahead) in reads)
-    return DescriptorArray(addresses, kinds, (*known,)), scratch_bytes, any(part.oversized for _, (part, _) in reads)
+    for which, of in enumerate(reads):
+        at = starts[of.grid].reshape(-1, 1) + np.arange(len(of.part.descriptors))
+        addresses[at] = of.ahead[:, None] + [each.address for each in of.part.descriptors]
+        kinds[at] = [known.setdefault(each[2:], len(known)) for each in of.part.descriptors]
+        number[at] = which
+    steps = tuple([_each(by, number) for by in zip(*[of.steps for of in reads], strict=True)])
+    return DescriptorArray(addresses, kinds, (*known,)), steps
+
+
+def _each(steps: Sequence[int], number: Array) -> int | tuple[int, ...]:
+    """The step of all reads, or of each, given that of each kind of tiles and the kind of each read."""
+    return steps[0] if len({*steps}) == 1 else tuple(np.asarray(steps)[number].tolist())
 
 
 def _grid(chosen: Sequence[TileKind]) -> tuple[Array, ...]:
@@ -59,14 +78,15 @@ def _grid(chosen: Sequence[TileKind]) -> tuple[Array, ...]:
     return np.ix_(*[kind.numbers for kind in chosen])
 
 
-def _read(maker: UnpackMaker, block: OutputBlock, chosen: Sequence[TileKind]) -> tuple[TileRead, Array]:
-    """The read of the first of some tiles that are alike, and how far ahead of it that of each is."""
+def _read(maker: UnpackMaker, block: OutputBlock, chosen: Sequence[TileKind]) -> _TileReads:
+    """The reads of tiles that are alike."""
     part = maker.reader.read(block.volume, [kind.inside for kind in chosen], 0)
-    extents, ahead = [kind.extent for kind in chosen], np.zeros(1, np.int64)
-    for number, (kind, axis) in enumerate(zip(chosen, maker.geometry.axes, strict=True)):
-        step = maker.geometry.span_bytes((*extents[:number], axis.tile)) if len(kind.numbers) > 1 else 0
+    extents, axes = [kind.extent for kind in chosen], maker.geometry.axes
+    steps = [maker.geometry.span_bytes((*extents[:number], axis.tile)) for number, axis in enumerate(axes)]
+    ahead = np.zeros(1, np.int64)
+    for kind, step in zip(chosen, steps, strict=True):
         ahead = (ahead[:, None] + step * (kind.numbers - kind.numbers[0])).reshape(-1)
-    return part, ahead
+    return _TileReads(_grid(chosen), part, ahead, steps)
 
 
 def _kinds(axis: TileAxis, inside: Range) -> list[TileKind]:

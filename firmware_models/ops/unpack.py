@@ -157,9 +157,9 @@ class UnpackMaker:
                 yield self.item(chosen)
 
     def _bands(self, item: WorkItem, number: int) -> Iterator[Band]:
-        """The bands of a work item's part: a block."""
+        """The bands of a work item's part: a block, and how it lies in its tiles."""
         self.made = number
-        return map(self.band, self._fitting(*item.part))
+        return map(self.band, self._fitting(item.part[0]))
 
     def _cuts(self, dimension: Dimension, inside: Range) -> list[Cut]:
         """A range of an axis cut at tile edges, or whole where the axis is taken whole."""
@@ -193,10 +193,10 @@ class UnpackMaker:
                 ranges[cut.mapped], tiles[cut.mapped], extents[cut.mapped] = cut.inside, cut.tile, cut.extent
         uneven = min((cut.mapped for cut in chosen if cut.uneven and cut.mapped is not None), default=W)
         where = tuple(tiles[uneven + 1 :])  # an axis that is stored inside an uneven one moves its tiles apart
-        key = (where, *[cut.alike for cut in chosen])
+        alike = tuple([cut.alike for cut in chosen])
         source = geometry.input_address + geometry.tiled_offset(volume, tiles, extents)
         target = geometry.output_address + linear
-        return WorkItem(key, source, target, self._bands, (OutputBlock(volume, tuple(ranges)),))
+        return WorkItem((where, alike), source, target, self._bands, (OutputBlock(volume, tuple(ranges)), alike))
 
     def segments(self, mapped: int, inside: Range) -> list[Range]:
         """The tiles along a mapped axis, clipped to `inside`."""

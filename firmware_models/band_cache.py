@@ -6,14 +6,14 @@ grow with a tensor. The summary of a launch asks it for the templates themselves
 item's own key is enough, and all are kept, since kinds of tiles and cuts are few.
 """
 
-from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterable, Iterator
 from itertools import chain, count, islice, repeat
 
 import attrs
 
 from tessbed.firmware_models.band import BANDS, Band, DrainFootprint, WorkItem, drain_footprint
-from tessbed.sim.transfer.descriptor import Descriptor, shifted, shifted_again
-from tessbed.sim.transfer.descriptor_run import DescriptorRuns, in_runs
+from tessbed.sim.transfer.descriptor import shifted_list, shifted_list_again
+from tessbed.sim.transfer.descriptor_run import in_runs, shifted, shifted_again
 
 MOST_CACHED_DESCRIPTORS = 4096
 flatten = chain.from_iterable
@@ -31,10 +31,10 @@ class BandTemplate:
         """The same band of an equal work item whose input and output are at these addresses."""
         band = self.band
         return Band(
-            self._reads(source - self.input),
+            shifted(band.reads, source - self.input),
             band.steps,
             band.ticks,
-            shifted(band.chain, target - self.output),
+            shifted_list(band.chain, target - self.output),
             self.footprint(target),
             band.oversized,
             band.counts,
@@ -42,27 +42,17 @@ class BandTemplate:
 
     def run(self, source: int, target: int, source_step: int, target_step: int) -> Iterator[Band]:
         """The bands from these addresses on, each time so many bytes further, without an end: `at`, a run at a time."""
-        band, by, drained = self.band, source - self.input, self.footprint(target)
+        band, drained = self.band, self.footprint(target)
         moved = count(drained.low, target_step), count(drained.high, target_step), repeat(drained.period)
         return map(
             Band,
-            self._reads_again(by, source_step),
+            shifted_again(band.reads, source - self.input, source_step),
             repeat(band.steps),
             repeat(band.ticks),
-            shifted_again(band.chain, target - self.output, target_step),
+            shifted_list_again(band.chain, target - self.output, target_step),
             map(drain_footprint, zip(*moved, repeat(drained.inner), strict=False)),
             repeat(band.oversized),
             repeat(band.counts),
-        )
-
-    def _reads(self, by: int) -> Sequence[Descriptor]:
-        reads = self.band.reads
-        return reads.shifted(by) if isinstance(reads, DescriptorRuns) else shifted(reads, by)
-
-    def _reads_again(self, by: int, step: int) -> Iterator[Sequence[Descriptor]]:
-        reads = self.band.reads
-        return (
-            map(reads.shifted, count(by, step)) if isinstance(reads, DescriptorRuns) else shifted_again(reads, by, step)
         )
 
     def footprint(self, target: int) -> DrainFootprint:

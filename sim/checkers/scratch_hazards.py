@@ -17,7 +17,7 @@ from tessbed.sim.checkers.write_log import WriteLog
 from tessbed.sim.finding import Hazard, HazardAccess
 from tessbed.sim.source_line import SourceLine
 from tessbed.sim.transfer.descriptor import Descriptor
-from tessbed.sim.transfer.descriptor_run import DescriptorRun
+from tessbed.sim.transfer.descriptor_run import ascend, scratch_reach
 
 OVERSIZED_READS = 4
 """At most so many reads of an oversized pitch wait together (Tess document, "Execution and ownership")."""
@@ -67,7 +67,7 @@ class Staging:
 
     def gather(self, first_seq: int, group: Sequence[Descriptor]) -> None:
         """A wait group is issued; its transfers are numbered from `first_seq`."""
-        reach = _reach(group)
+        reach = scratch_reach(group)
         if self.gathers is not None:
             self._watch_gather(first_seq, group)
         for seq, (write, drained) in self._drains.items():
@@ -76,7 +76,7 @@ class Staging:
                 self._late("scratch_reused", text, self._drain_of(seq), self._now("gather", first_seq, reach))
         alone = not self._reads
         self._reads[first_seq] = group
-        if alone and _ascend(group):
+        if alone and ascend(group):
             return
         reads = self._gathers()
         if not apart(list(reads.values())):
@@ -105,7 +105,7 @@ class Staging:
 
     def drain(self, seq: int, slot: int, chain: Sequence[Descriptor]) -> None:
         """A chain is issued that empties `slot`."""
-        reach = _reach(chain)
+        reach = scratch_reach(chain)
         for number, read in self._gathers().items() if self._reads else ():
             if meet([read], chain):
                 text = f"drains bytes of gather {number}, and has not waited for it"
@@ -228,16 +228,9 @@ def span(d: Descriptor) -> Span:
     return d.scratch, d.scratch + (d.rows - 1) * d.scratch_pitch + d.row_bytes
 
 
-def _ascend(group: Sequence[Descriptor]) -> bool:
-    """Whether each lies in scratch behind the one before, with no byte in common."""
-    if type(group) is DescriptorRun:
-        return group.ascends
-    return len(group) == 1 or all(before[1] <= after[0] for before, after in pairwise(map(span, group)))
-
-
 def meet(some: Sequence[Descriptor], others: Sequence[Descriptor]) -> bool:
     """Whether two sets of descriptors touch a common scratch byte."""
-    if not _meets([_reach(some)], _reach(others)):
+    if not _meets([scratch_reach(some)], scratch_reach(others)):
         return False
     low, high, owner = _rows(some, others)
     order = np.argsort(low, kind="stable")
@@ -266,17 +259,6 @@ def _rows(*sides: Sequence[Descriptor]) -> tuple[np.ndarray, np.ndarray, np.ndar
     low = np.concatenate([starts for starts, _, _ in parts])
     sizes = np.concatenate([np.full(starts.size, size) for starts, size, _ in parts])
     return low, low + sizes, np.concatenate([np.full(starts.size, side) for starts, _, side in parts])
-
-
-def _reach(chain: Sequence[Descriptor]) -> Span:
-    """From the first byte of all to behind the last."""
-    if type(chain) is DescriptorRun:
-        return chain.reach
-    if len(chain) == 1:
-        _, low, rows, row_bytes, _, pitch = chain[0]
-        return low, low + (rows - 1) * pitch + row_bytes
-    spans = [(low, low + (rows - 1) * pitch + row_bytes) for _, low, rows, row_bytes, _, pitch in chain]
-    return min([low for low, _ in spans], default=0), max([end for _, end in spans], default=0)
 
 
 def _meets(spans: Sequence[Span], other: Span) -> bool:

@@ -26,7 +26,7 @@ class Descriptor(NamedTuple):
 _descriptor = partial(tuple.__new__, Descriptor)  # half the time of Descriptor(...), which is a function in Python
 
 
-def shifted(descriptors: Iterable[Descriptor], by: int) -> list[Descriptor]:
+def shifted_list(descriptors: Iterable[Descriptor], by: int) -> list[Descriptor]:
     """The same descriptors `by` bytes further on in memory."""
     return [
         _descriptor((address + by, scratch, rows, row_bytes, pitch, scratch_pitch))
@@ -34,7 +34,7 @@ def shifted(descriptors: Iterable[Descriptor], by: int) -> list[Descriptor]:
     ]
 
 
-def shifted_again(descriptors: Iterable[Descriptor], by: int, step: int) -> Iterator[list[Descriptor]]:
+def shifted_list_again(descriptors: Iterable[Descriptor], by: int, step: int) -> Iterator[list[Descriptor]]:
     """The same descriptors `by` bytes further on in memory, then `step` bytes further, and so on without an end."""
     runs = [map(_descriptor, zip(count(d[0] + by, step), *map(repeat, d[1:]), strict=False)) for d in descriptors]
     together: Iterator[tuple[Descriptor, ...]] = zip(*runs, strict=False) if runs else repeat(())

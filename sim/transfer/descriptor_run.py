@@ -3,16 +3,19 @@
 A band that joins hundreds of tiny tiles gathers each with a descriptor of its own, and they differ by where they are
 alone. A run is the sequence of them; what asks for one descriptor gets it made. A band's descriptors are
 `DescriptorRuns` where that is worth it: few runs one after the other, of which a slice within one is a run again.
+
+Whoever moves descriptors or looks at their scratch need not know how they are kept: the functions here take them as a
+list, as a run and as runs.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, count, pairwise
 from typing import Any, overload
 
 import attrs
 
-from tessbed.sim.transfer.descriptor import Descriptor
+from tessbed.sim.transfer.descriptor import Descriptor, shifted_list, shifted_list_again
 
 LEAST_LENGTH = 8
 """Descriptors become runs where a run has at least so many on average: below, a list is quicker."""
@@ -149,6 +152,37 @@ def in_runs(descriptors: Sequence[Descriptor]) -> Sequence[Descriptor]:
         else:
             runs.append(DescriptorRun(descriptor, 1, 0, 0))
     return DescriptorRuns(runs, [*accumulate(map(len, runs))])
+
+
+def shifted(descriptors: Sequence[Descriptor], by: int) -> Sequence[Descriptor]:
+    """The same descriptors `by` bytes further on in memory."""
+    return descriptors.shifted(by) if isinstance(descriptors, DescriptorRuns) else shifted_list(descriptors, by)
+
+
+def shifted_again(descriptors: Sequence[Descriptor], by: int, step: int) -> Iterator[Sequence[Descriptor]]:
+    """The same descriptors `by` bytes further on in memory, then `step` bytes further, and so on without an end."""
+    if isinstance(descriptors, DescriptorRuns):
+        return map(descriptors.shifted, count(by, step))
+    return shifted_list_again(descriptors, by, step)
+
+
+def scratch_reach(descriptors: Sequence[Descriptor]) -> tuple[int, int]:
+    """The scratch from the first byte of all to behind the last."""
+    if type(descriptors) is DescriptorRun:
+        return descriptors.reach
+    if len(descriptors) == 1:
+        _, low, rows, row_bytes, _, pitch = descriptors[0]
+        return low, low + (rows - 1) * pitch + row_bytes
+    spans = [(low, low + (rows - 1) * pitch + row_bytes) for _, low, rows, row_bytes, _, pitch in descriptors]
+    return min([low for low, _ in spans], default=0), max([end for _, end in spans], default=0)
+
+
+def ascend(descriptors: Sequence[Descriptor]) -> bool:
+    """Whether each lies in scratch behind the one before, with no byte in common."""
+    if type(descriptors) is DescriptorRun:
+        return descriptors.ascends
+    spans = [(low, low + (rows - 1) * pitch + row_bytes) for _, low, rows, row_bytes, _, pitch in descriptors]
+    return len(spans) == 1 or all(before[1] <= after[0] for before, after in pairwise(spans))
 
 
 def _extended(run: DescriptorRun, descriptor: Descriptor) -> DescriptorRun | None:

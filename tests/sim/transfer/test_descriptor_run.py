@@ -5,8 +5,17 @@ from itertools import pairwise
 
 import pytest
 
-from tessbed.sim.transfer.descriptor import Descriptor, shifted
-from tessbed.sim.transfer.descriptor_run import LEAST_LENGTH, DescriptorRun, DescriptorRuns, in_runs
+from tessbed.sim.transfer.descriptor import Descriptor
+from tessbed.sim.transfer.descriptor_run import (
+    LEAST_LENGTH,
+    DescriptorRun,
+    DescriptorRuns,
+    ascend,
+    in_runs,
+    scratch_reach,
+    shifted,
+    shifted_again,
+)
 
 
 def listed(run: DescriptorRun) -> list[Descriptor]:
@@ -25,6 +34,11 @@ def random_run(rng: random.Random) -> DescriptorRun:
     return DescriptorRun(first, rng.randrange(1, 20), *steps)
 
 
+def further(descriptors: list[Descriptor], by: int) -> list[Descriptor]:
+    """The same so far on in memory."""
+    return [descriptor._replace(address=descriptor.address + by) for descriptor in descriptors]
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_a_run_is_its_descriptors(seed: int) -> None:
     """Length, order, places from both ends, slices, parts, and the run further on are those of the list."""
@@ -35,7 +49,7 @@ def test_a_run_is_its_descriptors(seed: int) -> None:
     high = rng.randrange(low, run.length) + 1
     assert (len(run), [*run], run[low], run[-1]) == (len(wanted), wanted, wanted[low], wanted[-1])
     assert [*run.part(low, high)] == [*run[low:high]] == wanted[low:high]
-    assert [*run.shifted(-77)] == shifted(wanted, -77)
+    assert [*run.shifted(-77)] == further(wanted, -77)
     assert run == wanted
     assert run.shifted(1) != wanted
     with pytest.raises(IndexError):
@@ -50,8 +64,9 @@ def test_a_run_reaches_as_far_as_its_descriptors(seed: int) -> None:
     memory = [(d.address, d.address + (d.rows - 1) * d.pitch + d.row_bytes) for d in listed(run)]
     assert run.reach == (min(low for low, _ in scratch), max(high for _, high in scratch))
     assert run.memory_reach == (min(low for low, _ in memory), max(high for _, high in memory))
-    if run.length > 1:
-        assert run.ascends == all(one[1] <= two[0] for one, two in pairwise(scratch))
+    assert scratch_reach(run) == scratch_reach(listed(run)) == run.reach
+    assert ascend(listed(run)) == all(one[1] <= two[0] for one, two in pairwise(scratch))
+    assert ascend(run) == ascend(listed(run)) or run.length == 1
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -66,8 +81,10 @@ def test_descriptors_in_runs_are_the_same(seed: int) -> None:
         wanted[at : at + 5] for at in range(0, len(wanted), 5)
     ]
     assert [*runs[low::-1]] == wanted[low::-1]
+    again = shifted_again(runs, 9, -4)
+    assert [*shifted(runs, 9)] == [*next(again)] == further(wanted, 9)
+    assert [*next(again)] == further(wanted, 5)
     if isinstance(runs, DescriptorRuns):
-        assert [*runs.shifted(9)] == shifted(wanted, 9)
         assert len(runs) >= LEAST_LENGTH * len(runs.runs)
 
 

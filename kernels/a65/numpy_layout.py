@@ -21,6 +21,8 @@ from tessbed.kernels.plan import Plan
 
 FEW_TILES = 3
 """Tiles of channels from which on dense pixels have the channels of one tile each, else all of them."""
+SHORT_PIXEL_BYTES = 16
+"""Bytes of a pixel up to which rows of them lie as they do in tiles: then numpy copies them, and no single pixels."""
 APART_BYTES, FEW_LINES_BYTES = 16, 128
 """What lies between rows that are a multiple of two lines of the caches long."""
 
@@ -79,21 +81,22 @@ def linear_layout(extents: Sequence[int], order: Ints, channel: int, flat: bool)
 
 
 def dense_layout(plan: Plan, extents: Sequence[int], order: Ints, cuts: Sequence[AxisCut]) -> Layout:
-    """Dense pixels of a box, in the order of the linear side."""
+    """Dense pixels of a box, in the order of the linear side; short ones in that of the tiles."""
     channel, width = len(plan.outer), plan.tiled_dtype.width
     parts = [(0, cut.tiles, cut.elements) for cut in cuts if cut.axis == channel] or plan.c.parts
     if plan.tile_format is TileFormat.CBLOCKED or parts[0][1] < FEW_TILES:
         parts = ((0, 1, extents[channel]),)
     pixel, tiles = parts[0][2], sum([count for _, count, _ in parts])
     pitch = pixel if pixel * width % FEW_LINES_BYTES else pixel + APART_BYTES // width
-    strides, step = _strides(extents, tuple([axis for axis in order if axis != channel]), pitch)
+    pixels = [axis for axis in (sorted(order) if pixel * width < SHORT_PIXEL_BYTES else order) if axis != channel]
+    strides, step = _strides(extents, pixels, pitch)
     strides[channel] = 1
     shape, steps = tuple([extents[axis] for axis in order]), tuple([strides[axis] for axis in order])
     places = (order.index(channel), step if tiles > 1 else 0)
     return Layout(shape, tuple(strides), step * tiles, True, *places, parts, steps)
 
 
-def _strides(extents: Sequence[int], order: Ints, step: int) -> tuple[list[int], int]:
+def _strides(extents: Sequence[int], order: Sequence[int], step: int) -> tuple[list[int], int]:
     """Strides of axes in this order, of which the innermost one has `step`, and how much they are together."""
     strides = [0] * len(extents)
     for axis in reversed(order):

@@ -22,7 +22,9 @@ KINDS = {
 }
 Kind = tuple[str, str, str | None]
 MOST_BYTES = 20_000
-"""Of a relayed case: the protected pages hold seven."""
+"""Of a large case, which the protected pages hold with room."""
+LONG_BYTES = 14_400
+"""Of a row that is relayed in two pieces: one piece is at most 12 KiB on either side."""
 
 
 def geometries(op: str) -> Iterator[Geometry]:
@@ -35,6 +37,7 @@ def geometries(op: str) -> Iterator[Geometry]:
         yield from _cut_rows(kind)
         yield from _small_tiles(kind)
         yield from _relayed(kind)
+        yield from _large_tiles(kind)
     for dtype, to in KINDS[op] if op in ("detesscast", "detessdequant") else ():
         yield from _channel_blocks(op, dtype, to or dtype)
     drawn = (*random_geometries(240, 16), *random_geometries(240, 16, FAMILY))
@@ -132,6 +135,17 @@ def _relayed(kind: Kind) -> Iterator[Geometry]:
         for order in ("hwc", "chw", "wch", "hcw"):
             tile = (1, 2, across, 16 if channels > 16 and gap == 1 else channels)
             yield _geometry(kind, shape, HWC, tile, pad16, _apart(order, shape, (1 + gap) * width))
+    for channels, pad16 in product((3, 13), (False, True)):
+        shape = (1, LONG_BYTES // (channels * width), channels)
+        yield _geometry(kind, shape, HWC, (1, 1, 7, channels), pad16, _apart("chw", shape, width))
+
+
+def _large_tiles(kind: Kind) -> Iterator[Geometry]:
+    """Slices of two channel tiles that are not moved together, since both slices exceed 16 KiB."""
+    width, tile = width_of(kind), 8192 // WIDTHS[kind[1]] + 64
+    channels = tile + 64
+    for gap in range(16 // width) if 2 * channels * width < MOST_BYTES else ():
+        yield _geometry(kind, (2, channels), (-1, -1, -1, 1), (1, 1, 1, tile), False, ((channels + gap) * width, width))
 
 
 def _apart(order: str, shape: tuple[int, ...], step: int) -> tuple[int, ...]:

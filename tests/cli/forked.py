@@ -11,6 +11,7 @@ import pty
 import sys
 import threading
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import walk_packages
 from typing import Any
 
@@ -18,7 +19,7 @@ import tessbed
 from tessbed.cli import main
 
 LIBRARIES = ("einops", "scipy.optimize", "scipy.stats", "tree_sitter_toml")
-"""What commands import on first use."""
+"""What commands import on first use, where it is installed."""
 
 
 def streams(kind: str) -> tuple[int | None, int | None]:
@@ -95,7 +96,8 @@ def become(job: dict[str, Any], descriptors: list[int | None]) -> None:
 
 if __name__ == "__main__":
     modules = (module.name for module in walk_packages(tessbed.__path__, "tessbed."))
-    for name in (*(name for name in modules if not name.endswith("__main__")), *LIBRARIES):
+    there = (name for name in LIBRARIES if find_spec(name.partition(".")[0]))
+    for name in (*(name for name in modules if not name.endswith("__main__")), *there):
         import_module(name)
     for line in sys.stdin:
         print(json.dumps(run(json.loads(line))), flush=True)

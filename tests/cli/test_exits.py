@@ -48,7 +48,6 @@ INSIDE = {
     "FormatFault", "NestingError",
     "KernelCheckError", "UnexpectedOutcome",  # of Python and of pytest
     "IdleFaultError",  # of a load, which reports it
-    "TooManyPlaces",  # of planning, which writes out runs then
 }  # fmt: skip
 """Caught where they are raised, or raised elsewhere than at the command line: they never end a command."""
 

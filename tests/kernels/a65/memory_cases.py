@@ -135,7 +135,7 @@ def _relayed(kind: Kind) -> Iterator[Geometry]:
         for order in ("hwc", "chw", "wch", "hcw"):
             tile = (1, 2, across, 16 if channels > 16 and gap == 1 else channels)
             yield _geometry(kind, shape, HWC, tile, pad16, _apart(order, shape, (1 + gap) * width))
-    for channels, pad16 in product((3, 13), (False, True)):
+    for channels, pad16 in ((3, False), (13, False), (13, True)):
         shape = (1, LONG_BYTES // (channels * width), channels)
         yield _geometry(kind, shape, HWC, (1, 1, 7, channels), pad16, _apart("chw", shape, width))
 

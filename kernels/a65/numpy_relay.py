@@ -31,8 +31,7 @@ from tessbed.kernels.a65.numpy_values import (
     WORD,
     WORDS,
     Change,
-    Narrow,
-    Widen,
+    Conversion,
     join_planes,
     planes_of,
 )
@@ -70,7 +69,7 @@ class Relay:
     """
 
     plan: Plan
-    change: Narrow | Widen | None
+    change: Conversion | None
     extents: Ints
     order: Ints
     linear: StridedView
@@ -198,7 +197,7 @@ class Relay:
         goal = widen = None
         if self.change is not None:
             goal = layout.rows(TURNED, scalars.dtype)
-            widen = self.change(goal, dict(self.plan.parameters))  # type: ignore[call-arg, arg-type]
+            widen = self.change(goal, dict(self.plan.parameters))
         elif dtype != scalars.dtype:  # to the upper halves of others, whose lower ones are zero
             longs = SCRATCH.array(LANE + 2, layout.shape, dtype)
             goal = np.ndarray(longs.shape, WORD, longs.base, 2, longs.strides)  # pyright: ignore[reportArgumentType]
@@ -229,7 +228,7 @@ def as_items(array: np.ndarray) -> np.ndarray:
     return array.view(items(array.shape[-1] * array.itemsize))[..., 0]
 
 
-def widening(planes: list[np.ndarray], widen: Widen | None, parameters: dict[str, int], dtype: np.dtype) -> Change:
+def widening(planes: list[np.ndarray], widen: Conversion | None, parameters: dict[str, int], dtype: np.dtype) -> Change:
     """What makes linear scalars of the planes of tiled ones."""
     if widen is None:
         return join_planes(planes, dtype)
@@ -245,7 +244,7 @@ def widening(planes: list[np.ndarray], widen: Widen | None, parameters: dict[str
     return both
 
 
-def relay_of(plan: Plan, change: Narrow | Widen | None) -> Relay:
+def relay_of(plan: Plan, change: Conversion | None) -> Relay:
     """The relay of a plan; without a change, words are taken apart or joined, and bytes are as they are."""
     extents, strides = axes_of(plan)
     order = sorted([axis for axis, extent in enumerate(extents) if extent > 1], key=strides.__getitem__, reverse=True)

@@ -91,15 +91,13 @@ def attempt(program: RowProgram, inputs: Views, outputs: Views) -> bool:
 
 
 def _run(program: RowProgram, source: np.ndarray, target: np.ndarray) -> None:
-    if not program.calculates:
-        for step in program.steps:
-            step.run(source, target)
-        return
-
     def run() -> None:
         for step in program.steps:
             step.run(source, target)
 
+    if not program.calculates:
+        run()
+        return
     with np.errstate(all="ignore"):
         in_default_environment(run)
 

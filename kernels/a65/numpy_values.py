@@ -5,9 +5,8 @@ single elements or through buffers. So a word is taken apart by two casts and no
 byte of the first one are cast to the high bytes. It is put together the other way round: each plane is cast to words
 of its own, the high one to words that begin a byte later, and an OR joins both.
 
-Each function here is given a shape and returns what converts arrays of that shape, with the scratch that it needs;
-views of scratch are made once for many pieces. What it returns runs in the default floating-point environment
-(`fp_environment`). Source: docs/operations.md, "Numerics".
+Each function here is given scratch for the tiled scalars of a box, and returns what converts boxes of that shape, with
+the views that it needs. What it returns runs in the default floating-point environment (`fp_environment`). Source: docs/operations.md, "Numerics".
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +16,10 @@ import numpy as np
 from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH
 
 Parameters = Mapping[str, int]
-Shape = tuple[int, ...]
 Change = Callable[[np.ndarray], object]
-Narrow = Callable[[np.ndarray, Parameters], Change]
-"""For an array of tiled scalars in scratch, gives what makes them from linear ones."""
-Widen = Callable[[np.ndarray, Parameters], Change]
-"""For an array of tiled scalars, gives what makes linear ones from them."""
+Conversion = Callable[[np.ndarray, Parameters], Change]
+"""For an array of tiled scalars in scratch, gives what makes them from linear ones; of a plan that unpacks, what makes
+linear ones from them."""
 
 WORD, LONG, FLOAT, CODE = np.dtype("<u2"), np.dtype("<u4"), np.dtype("<f4"), np.dtype("i1")
 SCALARS = {1: BYTE, 2: WORD, 4: LONG}

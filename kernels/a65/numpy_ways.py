@@ -16,7 +16,7 @@ from tessbed.kernels.a65.fp_environment import keeps_environment
 from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS, byte_steps, straight_steps
 from tessbed.kernels.a65.numpy_relay import relay_of
 from tessbed.kernels.a65.numpy_steps import Step
-from tessbed.kernels.a65.numpy_values import Narrow, Widen
+from tessbed.kernels.a65.numpy_values import Conversion
 from tessbed.kernels.operations import TileFormat
 from tessbed.kernels.plan import Plan
 
@@ -31,7 +31,7 @@ Rows = Callable[[Plan], Sequence[Step]]
 """The steps of a plan."""
 
 
-def values(change: Narrow | Widen) -> Rows:
+def values(change: Conversion) -> Rows:
     """The rows of a conversion of values between tiled and linear scalars."""
     return lambda plan: (relay_of(plan, change),)
 

@@ -83,7 +83,7 @@ dist: $(MADE)/dist ## build the wheel and the source distribution, in dist/
 clean: ## remove what the targets here made, .venv too
 	@rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache runs
 	@rm -f kernels/a65/*.so sim/exact/*.so scenarios/load/*.so
-	@find docs kernels sim runtime firmware_models scenarios tessbed tests fuzz -name __pycache__ -prune -exec rm -rf {} +
+	@find $(ROOMS) docs tests fuzz -name __pycache__ -prune -exec rm -rf {} +
 
 $(MADE)/product: $(MADE)/venv $(SOURCES)
 	@echo "installing tessbed into .venv: downloads numpy and others, a minute the first time" >&2

@@ -6,7 +6,8 @@ byte of the first one are cast to the high bytes. It is put together the other w
 of its own, the high one to words that begin a byte later, and an OR joins both.
 
 Each function here is given scratch for the tiled scalars of a box, and returns what converts boxes of that shape, with
-the views that it needs. What it returns runs in the default floating-point environment (`fp_environment`). Source: docs/operations.md, "Numerics".
+the views that it needs. What it returns runs in the default floating-point environment (`fp_environment`).
+Source: docs/operations.md, "Numerics".
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -4,6 +4,7 @@ A job on stdin is a line of JSON: arguments, the streams' encoding, and for stdo
 `gone` (a pipe that nobody reads), `closed`, `full`, `tty`. The answer is a line of JSON: exit code, and what both got.
 """
 
+import gc
 import io
 import json
 import os
@@ -99,5 +100,7 @@ if __name__ == "__main__":
     there = (name for name in LIBRARIES if find_spec(name.partition(".")[0]))
     for name in (*(name for name in modules if not name.endswith("__main__")), *there):
         import_module(name)
+    gc.collect()
+    gc.freeze()  # or the first collection in each fork copies the pages of all modules
     for line in sys.stdin:
         print(json.dumps(run(json.loads(line))), flush=True)

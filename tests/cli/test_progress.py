@@ -43,7 +43,26 @@ def tiles_file(tmp_path: Path):
     return written
 
 
-def on_a_terminal(*arguments: str, interrupt: str = "", folder: Path | None = None, **extra: str) -> tuple[int, str]:
+IMPATIENT = """
+import sys
+from tessbed.cli import main
+from tessbed.commands import progress
+from tessbed.scenarios import forecast
+progress.AFTER_SECONDS, progress.EVERY_SECONDS, forecast.LONG_SECONDS = 0.05, 0.02, 0.1
+main(sys.argv[1:])
+"""
+"""The command for a person who waits a tenth as long: what is a tenth of the work is announced, and shows a bar."""
+COMMAND = ("-m", "tessbed")
+SOONER = ("-c", IMPATIENT)
+
+
+def on_a_terminal(
+    *arguments: str,
+    interrupt: str = "",
+    folder: Path | None = None,
+    command: tuple[str, ...] = COMMAND,
+    **extra: str,
+) -> tuple[int, str]:
     """The exit code of a command with a terminal as stderr, and what it wrote there.
 
     `interrupt` is what must be there before Ctrl-C is sent; then the command must end within seconds.
@@ -51,7 +70,7 @@ def on_a_terminal(*arguments: str, interrupt: str = "", folder: Path | None = No
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", **extra}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tessbed", *arguments],
+        [sys.executable, *command, *arguments],
         stdout=subprocess.DEVNULL,
         stderr=follower,
         env=environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
@@ -93,20 +112,21 @@ CUT = (3000, 3000, "ev74", 0)
     ("line", "shape", "announced"),
     [
         (RUN, CUT, "9,000,000 tiles, at least 9,000,000 bands and 18,000,000 transfers: this takes a while"),
-        (("run",), (100, 300), "30,000 tiles, at least 30,000 bands and 60,000 transfers, 960,000 bytes: this"),
-        (("run",), (6000, 2000, "a65"), "on a65: 12,000,000 tiles, 384,000,000 bytes: this takes a while"),
-        ((*RUN, "-o", "made"), (400, 1000), "800,000 transfers, 480,000,000 bytes of trace: this takes a while"),
-        (("bound",), CUT, "9,000,000 tiles"),
-        (("advise", "--max-workers", "2"), (30, 1000), "bytes of trace, in each of 2 runs: this takes a while"),
-        (("whatif", "--set", "device.preset=ev74-1core"), (200, 600), "120,000 tiles"),
-        (("compare", "tiles.toml"), (40, 1000), "40,000 tiles"),
-        (("explain",), (40, 1000), "40,000 tiles"),
+        (("run",), (100, 30), "3,000 tiles, at least 3,000 bands and 6,000 transfers, 96,000 bytes: this"),
+        (("run",), (600, 2000, "a65"), "on a65: 1,200,000 tiles, 38,400,000 bytes: this takes a while"),
+        ((*RUN, "-o", "made"), (40, 1000), "80,000 transfers, 48,000,000 bytes of trace: this takes a while"),
+        (("bound",), (1000, 3000, "ev74", 0), "3,000,000 tiles"),
+        (("advise", "--max-workers", "2"), (6, 1000), "bytes of trace, in each of 2 runs: this takes a while"),
+        (("whatif", "--set", "device.preset=ev74-1core"), (20, 600), "12,000 tiles"),
+        (("compare", "tiles.toml"), (8, 1000), "8,000 tiles"),
+        (("explain",), (8, 1000), "8,000 tiles"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) and isinstance(value[0], str) else "",
 )
 def test_a_percentage_within_a_job(line: tuple[str, ...], shape: tuple, announced: str, tiles, tmp_path: Path) -> None:
     """Whatever takes long is announced with how much it is, and shows a percentage, on either backend and engine."""
-    code, said = on_a_terminal(line[0], tiles(*shape), *line[1:], folder=tmp_path)
+    command = COMMAND if shape == CUT else SOONER
+    code, said = on_a_terminal(line[0], tiles(*shape), *line[1:], folder=tmp_path, command=command)
     assert code == 0
     assert announced in said
     for bar in said.split("\x1b[?25l")[1:]:
@@ -119,8 +139,8 @@ def test_a_percentage_within_a_job(line: tuple[str, ...], shape: tuple, announce
     [
         ("sweep", "--vary", "device.workers=1..9", "--executor", "here"),
         ("search", "--over", "device.workers=1..9", "--sampler", "grid"),
-        ("soak", "--jobs", "150"),
-        ("explore", "--orders", "40"),
+        ("soak", "--jobs", "20"),
+        ("explore", "--orders", "10"),
         ("verify", "--census"),
         ("bench", "--match", "bf16 2 KiB", "--rounds", "1"),
     ],
@@ -128,7 +148,7 @@ def test_a_percentage_within_a_job(line: tuple[str, ...], shape: tuple, announce
 )
 def test_a_percentage_of_many(line: tuple[str, ...], tiles, tmp_path: Path) -> None:
     """Commands of many parts show how many are done; their bars are gone at the end, too."""
-    file = [] if line[0] == "bench" else [tiles(20, 20)]
+    file = [] if line[0] == "bench" else [tiles(3, 3)]
     said = on_a_terminal(line[0], *file, *line[1:], folder=tmp_path)[1]
     percentages = [int(found) for found in re.findall(r"(\d+)%", said)]
     assert (percentages[0], percentages[-1]) == (0, 100)
@@ -174,7 +194,7 @@ def test_quiet(tiles) -> None:
         (("run",), (1000, 1000), r"[1-9]%", ""),
         (RUN, CUT, r"\d%", "native"),
         (RUN, CUT, r"\d%", "python"),
-        ((*RUN, "-o", "made"), (500, 1000), r"the run folder", ""),
+        ((*RUN, "-o", "made"), (100, 1000), r"the run folder", ""),
         (("run",), (6000, 2000, "a65"), r"MB/s", ""),
         (("whatif",), (6000, 2000), r"[1-9]%", ""),
         (("sweep", "--vary", "device.workers=1..16", "--executor", "here"), (100, 1000), r"\d%", ""),
@@ -186,7 +206,8 @@ def test_an_interrupt(arguments: tuple[str, ...], shape: tuple, when: str, form:
     """Ctrl-C while a bar is shown ends the command with 130 and one word; nothing half done is left."""
     line = (arguments[0], tiles(*shape), *arguments[1:])
     extra = {"TESSBED_EXACT": form} if form else {}
-    code, said = on_a_terminal(*line, interrupt=when, folder=tmp_path, **extra)
+    command = SOONER if "-o" in line else COMMAND
+    code, said = on_a_terminal(*line, interrupt=when, folder=tmp_path, command=command, **extra)
     assert code == 130
     assert said.rstrip().endswith("interrupted")
     assert "Traceback" not in said

@@ -9,7 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,18 +33,19 @@ def renew_scenario_page(text: str) -> str:
     return BLOCK.sub(lambda block: block[1] + _table(*TABLES[block[2]]()) + block[3], text)
 
 
-def renew_sessions(text: str) -> str:
-    """The page with every console block as its command prints it, stdout before stderr."""
-    with TemporaryDirectory() as folder:
-        for content, name in FILE.findall(text):
-            (Path(folder) / name).write_text(content, encoding="utf-8")
-        return SESSION.sub(lambda block: block[1] + _printed(block[2], folder) + block[3], text)
-
-
 def _printed(command: str, folder: str) -> str:
+    """What the arguments in one line make the command print in a folder: stdout, then stderr."""
     arguments = [sys.executable, "-m", "tessbed", *shlex.split(command)]
     done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
+
+
+def renew_sessions(text: str, printed: Callable[[str, str], str] = _printed) -> str:
+    """The page with every console block as its command prints it."""
+    with TemporaryDirectory() as folder:
+        for content, name in FILE.findall(text):
+            (Path(folder) / name).write_text(content, encoding="utf-8")
+        return SESSION.sub(lambda block: block[1] + printed(block[2], folder) + block[3], text)
 
 
 def keys() -> tuple[tuple[str, ...], Rows]:

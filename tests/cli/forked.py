@@ -1,7 +1,8 @@
 """Runs command lines in forks of one process that has imported everything: real processes, at a tenth of the cost.
 
-A job on stdin is a line of JSON: arguments, the streams' encoding, and for stdout and stderr what they are: `pipe`,
-`gone` (a pipe that nobody reads), `closed`, `full`, `tty`. The answer is a line of JSON: exit code, and what both got.
+A job on stdin is a line of JSON: arguments, the folder, the streams' encoding, and for stdout and stderr what they are:
+`pipe`, `gone` (a pipe that nobody reads), `closed`, `full`, `tty`; stderr may be `out`, the same as stdout. The answer
+is a line of JSON: exit code, and what both got. `tests.cli.forks` asks.
 """
 
 import gc
@@ -41,13 +42,13 @@ def streams(kind: str) -> tuple[int | None, int | None]:
 
 def run(job: dict[str, Any]) -> dict[str, Any]:
     """One command line in a fork."""
-    ends = [streams(job["out"]), streams(job["err"])]
+    first = streams(job["out"])
+    ends = [first, (first[0], None) if job["err"] == "out" else streams(job["err"])]
     child = os.fork()
     if child == 0:
         become(job, [theirs for theirs, _ in ends])
-    for theirs, _ in ends:
-        if theirs is not None:
-            os.close(theirs)
+    for theirs in {theirs for theirs, _ in ends if theirs is not None}:
+        os.close(theirs)
     texts = ["", ""]
     readers = [
         threading.Thread(target=drain, args=(ours, texts, i)) for i, (_, ours) in enumerate(ends) if ours is not None
@@ -82,9 +83,10 @@ def become(job: dict[str, Any], descriptors: list[int | None]) -> None:
                 os.dup2(descriptor, number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         sys.stdout, sys.stderr = (
-            None if descriptor is None else io.TextIOWrapper(io.FileIO(number, "w", closefd=False), job["encoding"])
+            None if descriptor is None else stream(number, job["encoding"])
             for number, descriptor in zip((1, 2), descriptors, strict=True)
         )
+        os.chdir(job["folder"])
         os.environ.update({"COLUMNS": "100", "TERM": "xterm"})
         arguments = [os.fsdecode(argument.encode("latin-1")) for argument in job["arguments"]]
         sys.argv = ["tessbed", *arguments]
@@ -93,6 +95,12 @@ def become(job: dict[str, Any], descriptors: list[int | None]) -> None:
         code = ended.code if isinstance(ended.code, int) else 98
     finally:
         os._exit(code)
+
+
+def stream(number: int, encoding: str) -> io.TextIOWrapper:
+    """A stream as the interpreter makes it: a line of stderr is written at once."""
+    raw = io.FileIO(number, "w", closefd=False)
+    return io.TextIOWrapper(raw, encoding, line_buffering=number == 2)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from tessbed.commands.group import COMMANDS, CommandGroup
 from tessbed.scenarios.study.calibration.estimate import to_document
 from tessbed.scenarios.study.calibration.parameter_space import PARAMETERS, parameter_value
 from tessbed.sim.spec.device_spec import DeviceSpec
+from tests.cli import forks
 from tests.cli.conftest import HEAD
 from tests.kernels.ev74.cases import FOLDER
 from tests.scenarios.study.calibration.board_files.board import SETUP, write_board
@@ -91,7 +92,7 @@ Fork = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def fork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
+def fork(tmp_path_factory: pytest.TempPathFactory) -> Fork:
     """`fork(*arguments, out=..., err=..., encoding=...)`, in a folder of its own with a small scenario in it."""
     folder = tmp_path_factory.mktemp("streams")
     (folder / "head.toml").write_text(HEAD)
@@ -107,22 +108,11 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
         for guess in [parameter_value(DeviceSpec(), one.path)]
     )
     write_board(folder / "known", jobs=few, setup="\n".join((SETUP, "[ranges]", *known, "")))
-    root = str(Path(__file__).parents[2])
-    environment = os.environ | {"PYTHONPATH": root}
-    line, pipe = [sys.executable, "-m", "tests.cli.forked"], subprocess.PIPE
-    server = subprocess.Popen(line, cwd=folder, env=environment, stdin=pipe, stdout=pipe, text=True)
-    asking, answering = server.stdin, server.stdout
-    assert asking
-    assert answering
 
-    def run(*arguments: str, out: str = "pipe", err: str = "pipe", encoding: str = "utf-8") -> Any:
-        job = {"arguments": [word.format(file="head.toml") for word in arguments], "out": out, "err": err}
-        asking.write(json.dumps(job | {"encoding": encoding}) + "\n")
-        asking.flush()
-        return json.loads(answering.readline())
+    def run(*arguments: str, **streams: str) -> Any:
+        return forks.fork(*(word.format(file="head.toml") for word in arguments), folder=folder, **streams)
 
-    with server:
-        yield run
+    return run
 
 
 def test_every_command_has_a_line() -> None:

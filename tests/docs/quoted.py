@@ -10,7 +10,6 @@ is written as one time: the seconds behind pytest's counts.
 
 import contextlib
 import io
-import os
 import re
 import shlex
 import subprocess
@@ -18,6 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from tests.cli import forks
 
 ROOT = Path(__file__).resolve().parents[2]
 RENEWED = ("docs/scenario.md", "docs/study.md", "docs/load.md")
@@ -32,9 +33,6 @@ PAGES = tuple(
 BLOCK = re.compile(r"^```(python|console|text|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 SECONDS = re.compile(r"(?<=passed in |failed in )\d+\.\d\ds\b(?: \(.*\))?")
-
-# A reader's shell has no say in what is quoted: pytest alone prints more where CI is set.
-INHERITED = ("PATH", "HOME", "TMPDIR")
 
 # Commands that set something up first: here they are equivalent to what remains when all is set up.
 EQUIVALENT = {"make demo": "tessbed run yolov8n-heads-bf16"}
@@ -83,14 +81,18 @@ class Page:
 
 def _answered(command: str) -> str:
     """The command behind its prompt, and what it prints, on both streams."""
+    line = EQUIVALENT.get(command, command)
+    words = forks.words_of(line)
+    printed = _by_a_shell(line) if words is None else forks.merged(*words, folder=Path.cwd())
+    lines = [line.rstrip() for line in SECONDS.sub("1.00s", printed.strip("\n")).splitlines()]
+    return "\n".join([f"$ {command}", *lines, ""])
+
+
+def _by_a_shell(line: str) -> str:
     python = shlex.quote(sys.executable)
     functions = "".join(f'{name}() {{ {python} -m {name} "$@"; }}; ' for name in ("tessbed", "pytest"))
-    outer = {name: value for name, value in os.environ.items() if name in INHERITED}
-    environment = outer | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
     done = subprocess.run(
-        ["/bin/sh", "-c", functions + EQUIVALENT.get(command, command)], env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        ["/bin/sh", "-c", functions + line], env=forks.environment() | {"NO_COLOR": "1", "COLUMNS": "100"},
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
-    printed = SECONDS.sub("1.00s", done.stdout.strip("\n"))
-    lines = [line.rstrip() for line in printed.splitlines()]
-    return "\n".join([f"$ {command}", *lines, ""])
+    return done.stdout

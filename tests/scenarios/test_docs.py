@@ -12,6 +12,7 @@ from tessbed.scenarios.oracle.comparison import Mismatch
 from tessbed.scenarios.outcome import ScenarioRun
 from tessbed.scenarios.report import EXIT_CODES, document
 from tessbed.scenarios.runner import run_scenario
+from tests.cli import forks
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenario.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -25,7 +26,7 @@ def test_tables() -> None:
 def test_sessions() -> None:
     """Every console block shows what its command prints, word for word."""
     assert len(SESSION.findall(TEXT)) >= 5
-    assert renew_sessions(TEXT) == TEXT
+    assert renew_sessions(TEXT, forks.printed) == TEXT
 
 
 def test_trouble_kinds() -> None:

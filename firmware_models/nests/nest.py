@@ -31,7 +31,8 @@ Array = Any
 
 
 class Move(NamedTuple):
-    """What a turn of a loop adds to the addresses of a band: to all its reads or to each its own, and to its drain."""
+    """What a turn of a loop adds to the addresses of a band: to all its reads, or to those of each number in
+    `moves_with` their own; and to its drain."""
 
     reads: int | tuple[int, ...]
     drain: int
@@ -80,17 +81,13 @@ class Leaf:
 
     @property
     def movers(self) -> tuple[Array, list[tuple[int, ...]]]:
-        """With which others each read moves, and how those do: how far ahead they are, then their moves."""
-        count = len(self.band.reads)
-        if all(isinstance(move.reads, int) for move in self._all_moves):
-            return np.zeros(count, np.int64), [tuple([move.reads_apart[0] for move in self._all_moves])]
-        each = np.asarray([np.broadcast_to(move.reads, count) for move in self._all_moves])
-        movers, moves_with = np.unique(each, axis=1, return_inverse=True)
-        return moves_with.reshape(-1), [tuple(mover) for mover in movers.T.tolist()]
-
-    @property
-    def _all_moves(self) -> tuple[Move, ...]:
-        return (self.ahead, *self.moves)
+        """With which others each read moves here, and how those do: how far ahead they are, then their moves."""
+        moves, numbers = [move.reads_apart for move in (self.ahead, *self.moves)], dict[tuple[int, ...], int]()
+        most = max(map(len, moves))
+        each = zip(*[move if len(move) == most else most * move for move in moves], strict=True)
+        which = [numbers.setdefault(mover, len(numbers)) for mover in each]
+        together = np.zeros(len(self.band.reads), np.int64)
+        return np.asarray(which)[self.band.moves_with] if len(numbers) > 1 else together, [*numbers]
 
     def turned(self, change: "Callable[[Leaf], Leaf]") -> "Leaf":
         """Changed."""
@@ -200,11 +197,15 @@ def _move(first: Leaf, second: Leaf) -> Move:
     one, two = first.band, second.band
     assert one.reads.alike(two.reads)
     assert (one.ticks, one.counts, first.moves) == (two.ticks, two.counts, second.moves)
-    reads, drains = _between(one.reads, two.reads), _between(one.chain, two.chain)
-    (drain_by,) = {*drains}
-    reads_by = reads[0] if len({*reads}) == 1 else tuple(reads) or 0
-    return Move(reads_by, drain_by).plus(second.ahead.plus(first.ahead.times(-1)))
+    reads = _between(one.reads, two.reads, one.moves_with)
+    (drain,) = _between(one.chain, two.chain, np.zeros(len(one.chain), np.int64))
+    by = Move(reads[0] if len({*reads}) == 1 else reads, drain)
+    return by.plus(second.ahead.plus(first.ahead.times(-1)))
 
 
-def _between(first: DescriptorArray, second: DescriptorArray) -> list[int]:
-    return (second.addresses - first.addresses).tolist()
+def _between(first: DescriptorArray, second: DescriptorArray, moves_with: Array) -> tuple[int, ...]:
+    """How far the second ones are ahead of the first, by what moves alike."""
+    ahead, each = second.addresses - first.addresses, np.zeros(1 + int(moves_with.max(initial=0)), np.int64)
+    each[moves_with] = ahead
+    assert np.array_equal(each[moves_with], ahead)
+    return tuple(each.tolist())

@@ -5,6 +5,7 @@ from itertools import pairwise
 from math import prod
 
 import attrs
+import numpy as np
 
 from tessbed.firmware_models.band import WorkItem
 from tessbed.firmware_models.geometry import PacketGeometry, Tile, TileAxis
@@ -71,7 +72,8 @@ def tile_nodes(maker: PackMaker, item: WorkItem) -> list[Node]:
 
 def _leaf(draft: BandDraft) -> Leaf:
     reads, chain = DescriptorArray.of_boxes(draft.gathered), DescriptorArray.of_boxes(draft.drained)
-    return Leaf(PlannedBand(reads, chain, draft.ticks, draft.footprint, draft.oversized, draft.counts))
+    together = np.zeros(len(reads), np.int64)
+    return Leaf(PlannedBand(reads, chain, draft.ticks, draft.footprint, draft.oversized, draft.counts, together))
 
 
 @attrs.frozen

@@ -50,6 +50,10 @@ class DescriptorArray:
     def __len__(self) -> int:
         return len(self.addresses)
 
+    def chosen(self, which: Array) -> "DescriptorArray":
+        """Some of them."""
+        return DescriptorArray(self.addresses[which], self.kinds[which], self.shapes)
+
     def alike(self, other: "DescriptorArray") -> bool:
         """Whether they differ by nothing but addresses."""
         return self.shapes == other.shapes and np.array_equal(self.kinds, other.kinds)
@@ -59,7 +63,8 @@ class DescriptorArray:
 class PlannedBand:
     """One band: its reads (`oversized` if a pitch among them is), its cost, its drain.
 
-    `tile_steps` are, of a band that reads tiles, what one tile further along C, D, H, W adds to all reads, or to each.
+    Reads whose `moves_with` is equal move alike in every loop. Of a band that reads tiles, `tile_steps` are what one
+    tile further along C, D, H, W adds to all reads, or to those of each such number their own.
     """
 
     reads: DescriptorArray
@@ -68,4 +73,5 @@ class PlannedBand:
     footprint: DrainFootprint
     oversized: bool
     counts: Mapping[str, int]
+    moves_with: Array
     tile_steps: tuple[int | tuple[int, ...], ...] = ()

@@ -44,33 +44,31 @@ def planned_band(maker: UnpackMaker, block: OutputBlock) -> PlannedBand:
     reads = [_read(maker, block, chosen) for chosen in product(*axes)]
     drain, scratch_bytes = maker.drain(block), sum(len(of.ahead) * of.part.scratch_bytes for of in reads)
     ticks, footprint, counts = maker.measures(block, drain, scratch_bytes)
-    array, steps = _gathered([sum(len(kind.numbers) for kind in axis) for axis in axes], reads)
-    oversized = any(of.part.oversized for of in reads)
-    return PlannedBand(array, DescriptorArray.of_boxes([drain]), ticks, footprint, oversized, counts, steps)
+    array, moves_with = _gathered([sum(len(kind.numbers) for kind in axis) for axis in axes], reads)
+    steps, oversized = _steps(reads), any(of.part.oversized for of in reads)
+    drains = DescriptorArray.of_boxes([drain])
+    return PlannedBand(array, drains, ticks, footprint, oversized, counts, moves_with, steps)
 
 
-def _gathered(
-    tiles: Sequence[int], reads: Sequence[_TileReads]
-) -> tuple[DescriptorArray, tuple[int | tuple[int, ...], ...]]:
-    """The reads of all tiles of a block, so many along each axis, one tile after the other; and their steps."""
+def _gathered(tiles: Sequence[int], reads: Sequence[_TileReads]) -> tuple[DescriptorArray, Array]:
+    """The reads of all tiles of a block, so many along each axis, one tile after the other; and the kind of each."""
     sizes = np.zeros(tiles, np.int64)
     for of in reads:
         sizes[of.grid] = len(of.part.descriptors)
     starts = np.cumsum(sizes).reshape(sizes.shape) - sizes
-    addresses, kinds, number = np.empty((3, int(sizes.sum())), np.int64)
+    addresses, kinds, moves_with = np.empty((3, int(sizes.sum())), np.int64)
     known: dict[Shape, int] = {}
     for which, of in enumerate(reads):
         at = starts[of.grid].reshape(-1, 1) + np.arange(len(of.part.descriptors))
         addresses[at] = of.ahead[:, None] + [each.address for each in of.part.descriptors]
         kinds[at] = [known.setdefault(each[2:], len(known)) for each in of.part.descriptors]
-        number[at] = which
-    steps = tuple([_each(by, number) for by in zip(*[of.steps for of in reads], strict=True)])
-    return DescriptorArray(addresses, kinds, (*known,)), steps
+        moves_with[at] = which
+    return DescriptorArray(addresses, kinds, (*known,)), moves_with
 
 
-def _each(steps: Sequence[int], number: Array) -> int | tuple[int, ...]:
-    """The step of all reads, or of each, given that of each kind of tiles and the kind of each read."""
-    return steps[0] if len({*steps}) == 1 else tuple(np.asarray(steps)[number].tolist())
+def _steps(reads: Sequence[_TileReads]) -> tuple[int | tuple[int, ...], ...]:
+    """What a tile further along each axis adds to all reads, or to those of each kind of tiles."""
+    return tuple([steps[0] if len({*steps}) == 1 else steps for steps in zip(*[of.steps for of in reads], strict=True)])
 
 
 def _grid(chosen: Sequence[TileKind]) -> tuple[Array, ...]:

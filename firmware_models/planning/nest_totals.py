@@ -1,8 +1,8 @@
 """Nest totals: all that no clock counts of a launch, from its nests, without taking any turn.
 
-Traffic is a sum over places in pages, of reads and of drains apart, each as often as it comes (place_counts.py); how
-many drains wait, wait_count.py says. Leaves whose bands differ by nothing but where they are are added up by place, and
-then looked at once.
+What a descriptor touches depends on its shape and its place in a page. So traffic is a sum over shapes, of how often a
+descriptor of each is at each place (place_counts.py), whichever bands they are of; how many drains wait, wait_count.py
+says.
 """
 
 from collections import Counter
@@ -11,18 +11,16 @@ from math import prod
 from typing import Any
 
 import attrs
-import numpy as np
 
-from tessbed.firmware_models.launch_outline import add_traffic
 from tessbed.firmware_models.nests.nest import Leaf, Node, leaves_in_loops
-from tessbed.firmware_models.planning.parts import BandForm, PartTable
+from tessbed.firmware_models.nests.planned_band import DescriptorArray
+from tessbed.firmware_models.planning.parts import PartTable, band_statistics
 from tessbed.firmware_models.planning.place_counts import PlaceCounts, turns_of
 from tessbed.firmware_models.planning.wait_count import WaitCount
 from tessbed.sim.stats import Traffic
+from tessbed.sim.transfer.phase_counts import PhaseCounts
 
 Array = Any
-ByNumber = Iterable[tuple[int, int]]
-"""What is touched, by its number in the counts of a part table, and how often."""
 
 
 @attrs.define(eq=False)
@@ -30,7 +28,7 @@ class NestTotals:
     """What the bands of a launch touch and count."""
 
     table: PartTable
-    _forms: dict[tuple[int, bytes], "_FormTotals"] = attrs.field(factory=dict, init=False)
+    _places: dict[PhaseCounts, PlaceCounts] = attrs.field(factory=dict, init=False)
     _counts: Counter[str] = attrs.field(factory=Counter, init=False)
 
     @classmethod
@@ -44,50 +42,43 @@ class NestTotals:
         return totals
 
     def account(self) -> tuple[Traffic, Traffic, dict[str, int]]:
-        """Traffic of reads and writes, and what the worker loop counts but is not 0. A band is one drain."""
-        read, written = Traffic(), Traffic(transfers=self._counts["bands"])
-        for of in self._forms.values():
-            self._add(read, of.reads(), transfers=1)
-            self._add(written, of.drains(), transfers=0)
+        """Traffic of reads and writes, and what the worker loop counts but is not 0.
+
+        A read is a transfer, and so is the drain of a band.
+        """
+        read, written = Traffic(), Traffic()
+        for touched, places in self._places.items():
+            _add(read if touched.kind == "read" else written, touched, places.times())
+        read.transfers, written.transfers = read.descriptors, self._counts["bands"]
         return read, written, {name: self._counts[name] for name in sorted(self._counts) if self._counts[name]}
 
-    def _add(self, traffic: Traffic, touched: ByNumber, transfers: int) -> None:
-        for number, times in touched:
-            add_traffic(traffic, (self.table.counts.listed[number],), transfers * times, times)
-
     def _take(self, leaf: Leaf, counts: tuple[int, ...]) -> None:
-        form, reads, drain = self.table.band(leaf.band)
-        for name, amount in form.statistics:
-            self._counts[name] += prod(counts) * amount
-        moves_with, movers = leaf.movers
-        key = id(form), moves_with.tobytes()
-        totals = self._forms.get(key)
-        if totals is None:
-            totals = self._forms[key] = _FormTotals.of(form, moves_with, len(movers))
-        for to, (ahead, *moves) in zip(totals.movers, movers, strict=True):
-            to.add(ahead + reads, turns_of(counts, moves))
-        totals.drain.add(leaf.ahead.drain + drain, turns_of(counts, [move.drain for move in leaf.moves]))
+        times, (moves_with, movers) = prod(counts), leaf.movers
+        for name, amount in band_statistics(self.table.spec, leaf.band):
+            self._counts[name] += times * amount
+        for number, (ahead, *moves) in enumerate(movers):
+            reads = leaf.band.reads.chosen(moves_with == number) if len(movers) > 1 else leaf.band.reads
+            self._place("read", reads, ahead, zip(counts, moves, strict=True))
+        drains = zip(counts, [move.drain for move in leaf.moves], strict=True)
+        self._place("write", leaf.band.chain, leaf.ahead.drain, drains)
+
+    def _place(self, kind: str, side: DescriptorArray, ahead: int, loops: Iterable[tuple[int, int]]) -> None:
+        """Descriptors that are so far ahead and in loops of these counts and moves."""
+        turns, addresses = turns_of(loops), side.addresses + ahead
+        for number, shape in enumerate(side.shapes):
+            touched = self.table.phase_counts(kind, shape)
+            if touched not in self._places:
+                self._places[touched] = PlaceCounts()
+            self._places[touched].add(addresses[side.kinds == number] if len(side.shapes) > 1 else addresses, turns)
 
 
-@attrs.frozen(eq=False)
-class _FormTotals:
-    """The leaves of one form whose reads move alike: where each mover and the drain come in their pages."""
-
-    form: BandForm
-    moves_with: Array
-    movers: tuple[PlaceCounts, ...]
-    drain: PlaceCounts = attrs.field(factory=PlaceCounts)
-
-    @classmethod
-    def of(cls, form: BandForm, moves_with: Array, movers: int) -> "_FormTotals":
-        """Before any of them."""
-        return cls(form, moves_with, tuple([PlaceCounts() for _ in range(movers)]))
-
-    def reads(self) -> ByNumber:
-        """What reads touch how often."""
-        return self.form.reads.sums(self.moves_with, [mover.times() for mover in self.movers])
-
-    def drains(self) -> ByNumber:
-        """What drains touch how often."""
-        chain = self.form.chain
-        return chain.sums(np.zeros(len(chain.descriptors), int), [self.drain.times()])
+def _add(traffic: Traffic, touched: PhaseCounts, times: Array) -> None:
+    """Descriptors of one shape that are so often at each place of a page."""
+    sums = touched.sums(times)
+    traffic.descriptors += int(times.sum())
+    traffic.payload_bytes += sums.payload_bytes
+    traffic.port_bytes += sums.port_bytes
+    traffic.bursts += sums.bursts
+    traffic.pages += sums.pages
+    traffic.rmw_granules += sums.partial_granules
+    traffic.moved_bytes = traffic.due_bytes = traffic.payload_bytes

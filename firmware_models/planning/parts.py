@@ -159,14 +159,18 @@ class PartTable:
 
     def _form(self, band: PlannedBand, reads: int, drain: int) -> "BandForm":
         sides = _ahead(band.reads, -reads), _ahead(band.chain, -drain)
-        place, counts = band.footprint, (*band.counts.items(),)
-        footprint = place.high - place.low, place.period, place.inner
+        footprint, counts = self.footprint(band), (*band.counts.items(),)
         arrays = [(side.addresses.tobytes(), side.kinds.tobytes(), side.shapes) for side in sides]
         key = (*arrays, footprint, band.ticks, band.oversized, counts)
         known = self._forms.get(key)
         if known is None:
             known = self._forms[key] = BandForm.of(self, attrs.evolve(band, reads=sides[0], chain=sides[1]))
         return known
+
+    def footprint(self, band: PlannedBand) -> int:
+        """The number of the footprint of a band's drain."""
+        place = band.footprint
+        return self.footprints.setdefault((place.high - place.low, place.period, place.inner), len(self.footprints))
 
     def sides(self, kind: str, side: DescriptorArray) -> Sides:
         """The descriptors of a band in one direction; equal ones of several forms are the same."""
@@ -205,13 +209,9 @@ class BandForm:
     @classmethod
     def of(cls, table: PartTable, band: PlannedBand) -> "BandForm":
         """That of a band whose like was not met before."""
-        size, place = group_size(table.spec, oversized=band.oversized), band.footprint
-        footprint = place.high - place.low, place.period, place.inner
-        counts = {"wait_groups": -(-len(band.reads) // size), "bands": 1}
-        counts["oversized_pitch_reads"] = len(band.reads) * band.oversized
+        size, footprint = group_size(table.spec, oversized=band.oversized), table.footprint(band)
         reads, chain = table.sides("read", band.reads), table.sides("write", band.chain)
-        number = table.footprints.setdefault(footprint, len(table.footprints))
-        return cls(table, band.ticks, size, reads, chain, number, (*counts.items(), *band.counts.items()))
+        return cls(table, band.ticks, size, reads, chain, footprint, band_statistics(table.spec, band))
 
     def numbers(self, leaf: Leaf, turns: tuple[int, ...]) -> Array:
         """The part of a leaf in each of so many turns of each loop around it, as an array of that shape."""
@@ -248,6 +248,13 @@ class BandForm:
         groups += [table.groups(row, self.group_size) for row in self.reads.answers[len(groups) :]]
         tails += [table.tail(row, self.ticks, counts) for row in self.chain.answers[len(tails) :]]
         return np.asarray(groups, np.int64)[reads] << FIELD | np.asarray(tails, np.int64)[drains]
+
+
+def band_statistics(spec: DeviceSpec, band: PlannedBand) -> Statistics:
+    """What the worker loop counts for a band, but for its order."""
+    reads, size = len(band.reads), group_size(spec, oversized=band.oversized)
+    counts = (("wait_groups", -(-reads // size)), ("bands", 1), ("oversized_pitch_reads", reads * band.oversized))
+    return (*counts, *band.counts.items())
 
 
 def number_of(key: int, numbers: dict[int, int], listed: list[int]) -> int:

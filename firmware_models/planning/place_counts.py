@@ -8,10 +8,11 @@ place comes is a vector of 4096 integers, and a loop around it replaces each by 
 cycle: so many whole cycles, and a rest, which is a difference of two prefix sums (`spread`). That takes the same for
 ten turns and for ten million.
 
-All of it is linear: what is in loops of equal counts and moves is added up first, and then spread once (`PlaceCounts`).
+All of it is linear: what is in loops of equal counts and moves is added up first, and then spread once. So is what is
+in equal outer loops, once its inner ones are spread (`PlaceCounts`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from math import gcd
 from typing import Any
@@ -23,34 +24,43 @@ from tessbed.sim.spec.limits import PAGE_BYTES
 
 Array = Any
 Turns = tuple[tuple[int, int], ...]
-"""The loops around a band: the count of each, and by how much a turn moves, modulo a page."""
+"""The loops around a band, the outermost first: the count of each, and by how much a turn moves, modulo a page."""
 
 
-def turns_of(counts: Iterable[int], moves: Iterable[int]) -> Turns:
-    """The loops of these counts in which something moves; a loop in which nothing does is one with move 0."""
-    return tuple([(count, move % PAGE_BYTES) for count, move in zip(counts, moves, strict=True)])
+def turns_of(loops: Iterable[tuple[int, int]]) -> Turns:
+    """Loops of these counts and moves."""
+    return tuple([(count, move % PAGE_BYTES) for count, move in loops])
 
 
 @attrs.frozen(eq=False)
 class PlaceCounts:
-    """What comes to places of a page, by the loops around it: how often it begins at each place."""
+    """What comes to places of a page, by the loops around it: where it begins.
 
-    _begins: dict[Turns, Array] = attrs.field(factory=dict, init=False)
+    These places are kept as they are. A vector of a page is made for the loops alone that are just being spread.
+    """
 
-    def add(self, place: int, turns: Turns) -> None:
-        """Add what begins at a place, and is in these loops."""
-        begins = self._begins.get(turns)
-        if begins is None:
-            begins = self._begins[turns] = np.zeros(PAGE_BYTES, np.int64)
-        begins[place % PAGE_BYTES] += 1
+    _begins: dict[Turns, list[Array]] = attrs.field(factory=dict, init=False)
+
+    def add(self, places: Array, turns: Turns) -> None:
+        """Add what begins at these places, and is in these loops."""
+        if len(places):
+            self._begins.setdefault(turns, []).append((places % PAGE_BYTES).astype(np.int16))
 
     def times(self) -> Array:
         """How often anything comes to each place."""
-        total = np.zeros(PAGE_BYTES, np.int64)
-        for turns, times in self._begins.items():
-            for count, move in turns:
-                times = spread(times, count, move)
-            total += times
+        inner: dict[Turns, dict[tuple[int, int], None]] = {(): {}}
+        for turns in self._begins:
+            for depth, loop in enumerate(turns):
+                inner[turns[:depth]][loop] = None
+                inner.setdefault(turns[: depth + 1], {})
+        return self._times((), inner)
+
+    def _times(self, turns: Turns, inner: Mapping[Turns, Iterable[tuple[int, int]]]) -> Array:
+        """How often what is in these loops does in a turn of all of them; `inner` are the loops in each."""
+        begins = self._begins.get(turns)
+        total = np.bincount(np.concatenate(begins), minlength=PAGE_BYTES) if begins else np.zeros(PAGE_BYTES, np.int64)
+        for loop in inner[turns]:
+            total += spread(self._times((*turns, loop), inner), *loop)
         return total
 
 
@@ -63,24 +73,21 @@ def rolled(values: Array, by: int) -> Array:
 def spread(values: Array, count: int, move: int) -> Array:
     """The sum of `values` moved by 0, move, ... up to count - 1 times `move`, on a ring as long as it is."""
     size = len(values)
-    begins = gcd(size, move)
-    length = size // begins
+    length = size // gcd(size, move)
     if length == 1:
         return values * count
-    cycles = _cycles(size, move % size)
+    cycles, back = _cycles(size, move % size)
     whole, rest = divmod(count, length)
-    along = values[cycles]
-    total = whole * along.sum(axis=1, keepdims=True)
-    if rest:
-        sums = np.cumsum(np.concatenate((along, along), axis=1), axis=1)
-        total = total + sums[:, length:] - sums[:, length - rest : -rest]
-    found = np.empty_like(values)
-    found[cycles] = total
-    return found
+    sums = values.take(cycles).cumsum(axis=0)
+    total = sums + whole * sums[-1]
+    total[rest:] -= sums[: length - rest]
+    total[:rest] -= sums[length - rest :] - sums[-1]
+    return total.take(back)
 
 
 @lru_cache(maxsize=64)
-def _cycles(size: int, move: int) -> Array:
-    """The places of a ring, those of each cycle in a row."""
+def _cycles(size: int, move: int) -> tuple[Array, Array]:
+    """The places of a ring, those of each cycle in a column; and where each place is among these."""
     begins = gcd(size, move)
-    return (np.arange(begins)[:, None] + np.arange(size // begins) * move) % size
+    cycles = (np.arange(size // begins)[:, None] * move + np.arange(begins)) % size
+    return cycles, np.argsort(cycles, axis=None)

@@ -6,15 +6,6 @@ What a descriptor touches depends on its shape and its *phase*, its address modu
 side touch is an *answer*: a number for each descriptor. Where all move together an answer depends on one phase, and
 there are at most 4096. Where some move apart from others, each *mover* has such a number, its kind, and an answer is a
 tuple of kinds.
-
-What is summed needs no answers. Of descriptors of one shape let h count those at each place, and t how often their
-mover comes to each place. How often one of them is at a place is the convolution of h and t on the ring of 4096, and
-what they touch is looked up once a place, however many descriptors there are.
-
-The convolution is a product of Fourier transforms (`convolved`). In floating point its error is at most some ten times
-2**-53 times the norms of both, so t is cut into digits of 16 bits: their norm is below 2**22, that of h not above the
-number of descriptors. Up to 2**20 of them, where a band has 2**15 at most, the error stays below a tenth, and rounding
-gives the integers that the sums are.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,9 +18,6 @@ from tessbed.firmware_models.nests.planned_band import DescriptorArray
 from tessbed.sim.spec.limits import PAGE_BYTES
 from tessbed.sim.transfer.phase_counts import PhaseCounts, distinct
 
-DIGIT = 16
-MOST_CONVOLVED = 1 << 20
-"""Bits of a digit of times, and the most descriptors, for which a convolution in floating point is exact."""
 IN_PAGE = PAGE_BYTES - 1
 """The bits of a place in a page: a bitwise and takes a fifth of a division."""
 MOST_FOLDED = 256
@@ -39,7 +27,7 @@ Array = Any
 
 
 @attrs.frozen(eq=False)
-class _Group:
+class Group:
     """Descriptors of one shape that move together: their different places, how many are at each, and which those
     are."""
 
@@ -53,29 +41,12 @@ class _Group:
         """What is touched from each place, in a row, where that is so far ahead."""
         return self.counts.numbers(self.places[:, None] + ahead & IN_PAGE)
 
-    def placed(self, times: Array) -> Array:
-        """How often one of them is at each place of a page where their mover comes so often to each."""
-        at = np.zeros(PAGE_BYTES, np.int64)
-        at[self.places] = self.many
-        return convolved(at, times)
-
-
-def convolved(many: Array, times: Array) -> Array:
-    """The convolution on the ring of a page of so many descriptors and so many times at each place, none below 0."""
-    assert many.sum() <= MOST_CONVOLVED
-    total, transform = np.zeros(PAGE_BYTES, np.int64), np.fft.rfft(many)
-    for shift in range(0, int(times.max()).bit_length(), DIGIT):
-        digits = times >> shift & (1 << DIGIT) - 1
-        found = np.fft.irfft(transform * np.fft.rfft(digits), PAGE_BYTES)
-        total += np.rint(found).astype(np.int64) << shift
-    return total
-
 
 @attrs.define(eq=False)
 class Mover:
     """Descriptors that move together: what they touch at each place, as a kind; `places` has one place of each kind."""
 
-    groups: list[_Group]
+    groups: list[Group]
     places: list[int] = attrs.field(factory=list, init=False)
     _known: Array = attrs.field(factory=lambda: np.full(PAGE_BYTES, -1, np.int32), init=False)
     _kinds: dict[bytes, int] = attrs.field(factory=dict, init=False)
@@ -108,7 +79,7 @@ class Mover:
             self.places.append(place)
         return known
 
-    def _parts(self) -> Iterator[_Group]:
+    def _parts(self) -> Iterator[Group]:
         for group in self.groups:
             for first in range(0, len(group.places), MOST_FOLDED):
                 yield attrs.evolve(group, places=group.places[first : first + MOST_FOLDED])
@@ -138,14 +109,14 @@ class Sides:
             ]
         return known
 
-    def _groups(self, moving: Array) -> list[_Group]:
+    def _groups(self, moving: Array) -> list[Group]:
         found = []
         for kind, counts in enumerate(self.counts):
             members = np.flatnonzero(moving & (self.descriptors.kinds == kind))
             if len(members):
                 at = self.descriptors.addresses[members] % PAGE_BYTES
                 places, which, many = np.unique(at, return_inverse=True, return_counts=True)
-                found.append(_Group(counts, places, many, members, which.reshape(-1)))
+                found.append(Group(counts, places, many, members, which.reshape(-1)))
         return found
 
     def answered(self, moves_with: Array, ahead: Sequence[Array]) -> Array:
@@ -179,18 +150,6 @@ class Sides:
             for group in mover.groups:
                 rows[:, group.members] = group.numbers(ahead)[group.which].T
         return rows
-
-    def sums(self, moves_with: Array, times: Sequence[Array]) -> Iterator[tuple[int, int]]:
-        """What is touched how often, by number, where each mover comes to each place of a page so many times."""
-        for mover, often in zip(self.movers(moves_with), times, strict=True):
-            for group in mover.groups:
-                placed = group.placed(often)
-                places = np.flatnonzero(placed)
-                numbers = group.counts.numbers(places)
-                different, which = np.unique(numbers, return_inverse=True)
-                sums = np.zeros(len(different), np.int64)
-                np.add.at(sums, which.reshape(-1), placed[places])
-                yield from zip(different.tolist(), sums.tolist(), strict=True)
 
 
 def _distinct_kinds(kinds: Array) -> tuple[Array, Array]:

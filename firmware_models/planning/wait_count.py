@@ -139,7 +139,7 @@ class WaitCount:
         return total, _moved(window, loop.count * move)
 
     def _leaf(self, leaf: Leaf, window: Window) -> tuple[Effect, Window]:
-        foot, low = self.table.band(leaf.band).form.footprint, leaf.band.footprint.low + leaf.ahead.drain
+        foot, low = self.table.footprint(leaf.band), leaf.band.footprint.low + leaf.ahead.drain
         most, first = self.table.spec.slots - 1, low % self.unit
         key = foot, first, _moved(window, -low)
         known = self._drains.get(key)

@@ -18,6 +18,9 @@ from tessbed.sim.transfer.cost import Counts, count_read, count_write
 FEW_PHASES = 12
 """So many phases take no longer one by one."""
 
+DIGIT_BITS = 16
+"""How often descriptors come is summed in two digits, the lower one of so many bits: sums may leave 64 bits."""
+
 SPARSE = 8
 """A table of so many places for each number is gone through in less time than the numbers are sorted."""
 
@@ -60,9 +63,25 @@ class PhaseCounts:
             found = self._known[phases]
         return found
 
-    def _one_by_one(self, phases: Array) -> list[int]:
+    def sums(self, times: Array) -> Counts:
+        """What so many descriptors at each phase touch in all."""
+        phases = np.flatnonzero(times)
+        many, (rows, row_bytes, _) = times[phases], self.shape
+        total = rows * int(many.sum())
+        return Counts(self.kind, total, total * row_bytes, *_weighted(self._figures(phases), many))
+
+    def _figures(self, phases: Array) -> Array:
+        """The last figures of Counts, as rows, for a descriptor at each of these phases."""
+        if len(phases) > FEW_PHASES:
+            return count_phases(self.spec, self.kind, self.shape, phases)
+        return np.array([counts[-4:] for counts in self._each(phases)], np.int64).reshape(-1, 4).T
+
+    def _each(self, phases: Array) -> list[Counts]:
         count = count_read if self.kind == "read" else count_write
-        return [self.counts.number(count(self.spec, (phase, *self.shape))) for phase in phases.tolist()]
+        return [count(self.spec, (phase, *self.shape)) for phase in phases.tolist()]
+
+    def _one_by_one(self, phases: Array) -> list[int]:
+        return [*map(self.counts.number, self._each(phases))]
 
     def _counted(self, phases: Array) -> Array:
         """All at once; of equal figures only one becomes Counts."""
@@ -72,6 +91,16 @@ class PhaseCounts:
         different = figures[:, firsts].T.tolist()
         known = [self.counts.number(Counts(self.kind, rows, rows * row_bytes, *row)) for row in different]
         return np.asarray(known, np.int32)[numbers]
+
+
+def _weighted(figures: Array, many: Array) -> list[int]:
+    """The sum of each row of figures, each column so many times.
+
+    A figure is below 2**32 and there are at most 4,096, so the lower digit is exact; the upper one is for sums up to
+    2**79.
+    """
+    low, high = figures @ (many & (1 << DIGIT_BITS) - 1), figures @ (many >> DIGIT_BITS)
+    return [(above << DIGIT_BITS) + below for above, below in zip(high.tolist(), low.tolist(), strict=True)]
 
 
 def count_phases(spec: DeviceSpec, kind: str, shape: tuple[int, int, int], phases: Array) -> Array:

@@ -28,8 +28,9 @@ def test_places_come_as_often_as_in_the_turns(seed) -> None:
         counts = tuple(rng.choice([1, 2, 3, 7, 16, 65]) for _ in range(rng.randint(0, 3)))
         moves = [rng.choice(MOVES) for _ in counts]
         for begin in rng.choices([0, 1, 4095, 70_000], k=rng.randint(1, 3)):
-            found.add(begin, turns_of(counts, moves))
+            found.add(np.array([begin, begin + 5]), turns_of(zip(counts, moves, strict=True)))
             wanted.update((begin + place) % PAGE_BYTES for place in places(counts, moves))
+            wanted.update((begin + 5 + place) % PAGE_BYTES for place in places(counts, moves))
     assert {place: many for place, many in enumerate(found.times().tolist()) if many} == wanted
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from tessbed.firmware_models.band import DrainFootprint
 from tessbed.firmware_models.nests.nest import Leaf, Loop, Move, Node
-from tessbed.firmware_models.planning.parts import PlacedBand
 from tessbed.firmware_models.planning.wait_count import WaitCount
 from tessbed.firmware_models.worker_loop import in_order
 from tessbed.sim.spec.device_spec import DeviceSpec, override
@@ -24,13 +23,6 @@ class Drain:
     footprint: DrainFootprint
 
 
-@attrs.frozen
-class Form:
-    """Of the parts of a band its footprint alone."""
-
-    footprint: int
-
-
 @attrs.frozen(eq=False)
 class Table:
     """Of a part table what orders are counted from."""
@@ -38,10 +30,10 @@ class Table:
     spec: DeviceSpec
     footprints: dict[tuple[int, int, int], int]
 
-    def band(self, band: Drain) -> Any:
-        """The form of a band."""
+    def footprint(self, band: Drain) -> int:
+        """The number of the footprint of a band."""
         place = band.footprint
-        return PlacedBand(Form(self.footprints[place.high - place.low, place.period, place.inner]), 0, place.low)
+        return self.footprints[place.high - place.low, place.period, place.inner]
 
 
 def nest(rng: random.Random, depth: int, moves: tuple[Move, ...] = ()) -> list[Node]:

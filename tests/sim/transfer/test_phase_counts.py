@@ -55,6 +55,19 @@ def test_few_and_many_phases_are_counted_alike() -> None:
         assert len({*counts.counts.listed}) == len(counts.counts.listed)
 
 
+@pytest.mark.parametrize("most", [1, 1 << 20, 1 << 50])
+@pytest.mark.parametrize("places", [0, 3, 60, PAGE_BYTES])
+def test_sums_are_those_of_each(places, most) -> None:
+    """At few places and at all, seldom and so often that sums leave 64 bits; both ways."""
+    rng = random.Random(f"{places}/{most}")
+    for kind, count in (("read", count_read), ("write", count_write)):
+        spec, asked, times = device(rng), shape(rng), np.zeros(PAGE_BYTES, np.int64)
+        times[rng.sample(range(PAGE_BYTES), places)] = [rng.randint(1, most) for _ in range(places)]
+        found = PhaseCounts(spec, kind, asked, CountList()).sums(times)
+        each = [(many, count(spec, (at, *asked))) for at, many in enumerate(times.tolist()) if many]
+        assert found == (kind, *[sum(many * counts[field] for many, counts in each) for field in range(1, 7)])
+
+
 def test_rows_that_overlap_are_refused() -> None:
     """A read may overlap itself, a drain may not, however many phases are asked for."""
     spec = DeviceSpec()
@@ -63,6 +76,8 @@ def test_rows_that_overlap_are_refused() -> None:
     for phases in (1, PAGE_BYTES):
         with pytest.raises(HazardError, match="overlaps itself at pitch 32"):
             PhaseCounts(spec, "write", (2, 64, 32), CountList()).numbers(np.arange(phases))
+        with pytest.raises(HazardError, match="overlaps itself at pitch 32"):
+            PhaseCounts(spec, "write", (2, 64, 32), CountList()).sums(np.ones(phases, np.int64))
 
 
 @pytest.mark.parametrize("largest", [1, 3, 40, 1 << 40])

@@ -35,12 +35,13 @@ class Lanes:
 
 @attrs.frozen
 class TileRead:
-    """What was gathered for one box of one tile."""
+    """What was gathered for one box of one tile. A pixel further along D, H, W is read so many `pixel_steps` ahead."""
 
     descriptors: list[Descriptor]
     lanes: Lanes
     scratch_bytes: int
     oversized: bool
+    pixel_steps: tuple[int, int, int]
 
     def moves(self, geometry: PacketGeometry, target: int, strides: Sequence[int]) -> Iterator[VectorMove]:
         """Moves into the slot at `target`, with (c, d, h, w) strides."""
@@ -129,7 +130,7 @@ class TileReader:
         read = build_descriptors(address, scratch, extents[1:], strides, size, self.limit)
         starts = tuple(scratch + first[C] + plane * stored for plane in range(geometry.scalar_bytes))
         lanes = Lanes(extents, starts, (1, *read.scratch_strides))
-        return TileRead(read.descriptors, lanes, read.scratch_bytes, read.oversized)
+        return TileRead(read.descriptors, lanes, read.scratch_bytes, read.oversized, strides)
 
     def _read_planes(self, tile: Tile, first: tuple[int, ...], extents: tuple[int, ...], scratch: int) -> TileRead:
         geometry = self.geometry
@@ -146,20 +147,21 @@ class TileReader:
         starts = tuple(scratch + plane * reads[0].scratch_bytes for plane in range(len(reads)))
         lanes = Lanes(extents, starts, (1, *reads[0].scratch_strides))
         descriptors = [descriptor for read in reads for descriptor in read.descriptors]
-        return TileRead(descriptors, lanes, position - scratch, reads[0].oversized)
+        return TileRead(descriptors, lanes, position - scratch, reads[0].oversized, strides)
 
     def _read_blocks(self, tile: Tile, first: tuple[int, ...], extents: tuple[int, ...], scratch: int) -> TileRead:
         pixels = tile.extents[D] * tile.extents[H] * tile.extents[W]
         planes = self.geometry.scalar_bytes
         size = planes * BLOCK
-        strides = (size * pixels, *_pixel_strides(tile, size))
+        steps = _pixel_strides(tile, size)
+        strides = (size * pixels, *steps)
         block, skip = divmod(first[C], BLOCK)
         blocks = -(-(skip + extents[C]) // BLOCK)
         address = self.geometry.input_address + tile.tiled_offset + _dot((block, *first[1:]), strides)
         read = build_descriptors(address, scratch, (blocks, *extents[1:]), strides, size, self.limit)
         starts = tuple(scratch + plane * BLOCK for plane in range(planes))
         lanes = Lanes(extents, starts, read.scratch_strides, blocked=True, skip=skip)
-        return TileRead(read.descriptors, lanes, read.scratch_bytes, read.oversized)
+        return TileRead(read.descriptors, lanes, read.scratch_bytes, read.oversized, steps)
 
 
 def _pixel_strides(tile: Tile, size: int) -> tuple[int, int, int]:

@@ -64,7 +64,8 @@ class PlannedBand:
     """One band: its reads (`oversized` if a pitch among them is), its cost, its drain.
 
     Reads whose `moves_with` is equal move alike in every loop. Of a band that reads tiles, `tile_steps` are what one
-    tile further along C, D, H, W adds to all reads, or to those of each such number their own.
+    tile further along C, D, H, W adds to all reads, or to those of each such number their own; `pixel_steps` what one
+    pixel further along D, H, W does inside their tiles.
     """
 
     reads: DescriptorArray
@@ -75,3 +76,4 @@ class PlannedBand:
     counts: Mapping[str, int]
     moves_with: Array
     tile_steps: tuple[int | tuple[int, ...], ...] = ()
+    pixel_steps: tuple[int | tuple[int, ...], ...] = ()

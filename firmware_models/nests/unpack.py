@@ -1,16 +1,16 @@
 """Nests of unpacking: the blocks of a worker, and in each the bands of its pixels, or of the channels of wide ones."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
 from math import gcd
 
 from tessbed.firmware_models.band import WorkItem
 from tessbed.firmware_models.geometry import BLOCK, PacketGeometry, TileAxis
 from tessbed.firmware_models.nests.grid import AxisRange, ItemNests, MoveTo
-from tessbed.firmware_models.nests.nest import Leaf, Move, Node, looped
+from tessbed.firmware_models.nests.nest import Leaf, Move, Node, loop_of, looped, moved
 from tessbed.firmware_models.nests.unpack_bands import planned_band
 from tessbed.firmware_models.ops.unpack import (
     C,
+    D,
     Dimension,
     OutputBlock,
     UnpackMaker,
@@ -63,13 +63,18 @@ def _stretches(maker: UnpackMaker) -> Callable[[Dimension, Range], list[AxisRang
             return [AxisRange(low, high - low)]
         if dimension.mapped in maker.whole:
             return [AxisRange(0, 1)]
-        tile = dimension.level.tile
-        first, full, end = low // tile, high // tile, -(-high // tile)
-        begin = -(-low // tile)
-        parts = ((first, begin), (begin, full), (max(full, begin), end)) if begin <= full else ((first, end),)
-        return [AxisRange(start, stop - start) for start, stop in parts if start < stop]
+        return _tiles(dimension.level.tile, inside)
 
     return stretches
+
+
+def _tiles(tile: int, inside: Range) -> list[AxisRange]:
+    """The tiles of a range, those that lie in it whole together."""
+    low, high = inside
+    first, full, end = low // tile, high // tile, -(-high // tile)
+    begin = -(-low // tile)
+    parts = ((first, begin), (begin, full), (max(full, begin), end)) if begin <= full else ((first, end),)
+    return [AxisRange(start, stop - start) for start, stop in parts if start < stop]
 
 
 def _items(maker: UnpackMaker, box: Sequence[Range]) -> Callable[[tuple[int, ...]], WorkItem]:
@@ -105,14 +110,21 @@ def _pixel_nodes(
     def piece(start: int) -> list[Node]:
         return _pixel_nodes(maker, block.sliced(axis, start, min(start + step, high)), most, inner)
 
-    turns, pieces = _alike(maker.geometry.axes[axis], (low, high), step)
+    along = maker.geometry.axes[axis]
+    turns, pieces = _alike(along, (low, high), step)
+    turn, behind = pieces * step, low + turns * pieces * step
+    nodes = [node for start in range(low, min(low + turn, behind), step) for node in piece(start)]
+    moves = [_move_along(axis, along, turn, leaf) for node in nodes for leaf in node.leaves()]
+    rest = [node for start in range(behind, high, step) for node in piece(start)]
+    return loop_of(turns, moved(nodes, moves), 0) + rest
 
-    def turn(number: int) -> list[Node]:
-        starts = range(low + number * pieces * step, low + (number + 1) * pieces * step, step)
-        return [node for start in starts for node in piece(start)]
 
-    nodes = looped(turns, turn) if turns else []
-    return nodes + [node for start in range(low + turns * pieces * step, high, step) for node in piece(start)]
+def _move_along(axis: int, along: TileAxis, pixels: int, leaf: Leaf) -> Move:
+    """The move of so many pixels along an axis: of whole tiles, or of less inside a tile."""
+    tiles, inside = divmod(pixels, along.tile)
+    step, times = (leaf.band.pixel_steps[axis - D], inside) if inside else (leaf.band.tile_steps[axis], tiles)
+    by = Move(step, 0).times(times)
+    return by.plus(Move(0, pixels * along.stride))
 
 
 def _alike(axis: TileAxis, inside: Range, step: int) -> tuple[int, int]:
@@ -134,12 +146,13 @@ def _band_nodes(maker: UnpackMaker, block: OutputBlock) -> list[Node]:
 
 def _channel_nodes(maker: UnpackMaker, pixel: OutputBlock) -> list[Node]:
     """Pieces of a pixel's channels: those of a tile after those of another, where they lie alike in neighbours."""
-    axis, nodes = maker.geometry.axes[C], []
-    begins = [(low, high - low, axis.segment(low // axis.tile)) for low, high in maker.segments(C, pixel.ranges[C])]
-    alike = groupby(begins, lambda begin: (begin[0] - begin[2][0], begin[1], begin[2][1] - begin[2][0]))
-    for _, tiles in alike:
-        ranges = [(low, low + size) for low, size, _ in tiles]
-        nodes += looped(len(ranges), lambda number, ranges=ranges: _pieces(maker, pixel, ranges[number]))
+    (low, high), tile, nodes = pixel.ranges[C], maker.geometry.axes[C].tile, []
+
+    def pieces(number: int) -> list[Node]:
+        return _pieces(maker, pixel, (max(low, number * tile), min(high, (number + 1) * tile)))
+
+    for first, size in _tiles(tile, (low, high)):
+        nodes += looped(size, lambda number, first=first: pieces(first + number))
     return nodes
 
 

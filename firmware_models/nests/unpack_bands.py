@@ -6,6 +6,7 @@ the number of tiles, at most 81 kinds of them are read, and most blocks have one
 
 from collections.abc import Sequence
 from itertools import product
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,10 +30,10 @@ class TileKind(NamedTuple):
 
 
 class _TileReads(NamedTuple):
-    """The reads of tiles of one kind along each axis: where these are among all of a block, the read of the first of
+    """The reads of tiles of one kind along each axis: which these are among all of a block, the read of the first of
     them, how far ahead of it that of each is, and what one tile further along each axis adds."""
 
-    grid: tuple[Array, ...]
+    which: Array
     part: TileRead
     ahead: Array
     steps: Sequence[int]
@@ -41,50 +42,48 @@ class _TileReads(NamedTuple):
 def planned_band(maker: UnpackMaker, block: OutputBlock) -> PlannedBand:
     """The band of a block."""
     axes = [_kinds(axis, inside) for axis, inside in zip(maker.geometry.axes, block.ranges, strict=True)]
-    reads = [_read(maker, block, chosen) for chosen in product(*axes)]
+    tiles = [sum(len(kind.numbers) for kind in axis) for axis in axes]
+    reads = [_read(maker, block, chosen, tiles) for chosen in product(*axes)]
     drain, scratch_bytes = maker.drain(block), sum(len(of.ahead) * of.part.scratch_bytes for of in reads)
     ticks, footprint, counts = maker.measures(block, drain, scratch_bytes)
-    array, moves_with = _gathered([sum(len(kind.numbers) for kind in axis) for axis in axes], reads)
-    steps, oversized = _steps(reads), any(of.part.oversized for of in reads)
-    drains = DescriptorArray.of_boxes([drain])
-    return PlannedBand(array, drains, ticks, footprint, oversized, counts, moves_with, steps)
+    array, moves_with = _gathered(prod(tiles), reads)
+    drains, oversized = DescriptorArray.of_boxes([drain]), any(of.part.oversized for of in reads)
+    steps = _steps([of.steps for of in reads]), _steps([of.part.pixel_steps for of in reads])
+    return PlannedBand(array, drains, ticks, footprint, oversized, counts, moves_with, *steps)
 
 
-def _gathered(tiles: Sequence[int], reads: Sequence[_TileReads]) -> tuple[DescriptorArray, Array]:
-    """The reads of all tiles of a block, so many along each axis, one tile after the other; and the kind of each."""
+def _gathered(tiles: int, reads: Sequence[_TileReads]) -> tuple[DescriptorArray, Array]:
+    """The reads of so many tiles of a block, one tile after the other; and the kind of each."""
     sizes = np.zeros(tiles, np.int64)
     for of in reads:
-        sizes[of.grid] = len(of.part.descriptors)
-    starts = np.cumsum(sizes).reshape(sizes.shape) - sizes
+        sizes[of.which] = len(of.part.descriptors)
+    starts = np.cumsum(sizes) - sizes
     addresses, kinds, moves_with = np.empty((3, int(sizes.sum())), np.int64)
     known: dict[Shape, int] = {}
-    for which, of in enumerate(reads):
-        at = starts[of.grid].reshape(-1, 1) + np.arange(len(of.part.descriptors))
+    for number, of in enumerate(reads):
+        at = starts[of.which][:, None] + np.arange(len(of.part.descriptors))
         addresses[at] = of.ahead[:, None] + [each.address for each in of.part.descriptors]
         kinds[at] = [known.setdefault(each[2:], len(known)) for each in of.part.descriptors]
-        moves_with[at] = which
+        moves_with[at] = number
     return DescriptorArray(addresses, kinds, (*known,)), moves_with
 
 
-def _steps(reads: Sequence[_TileReads]) -> tuple[int | tuple[int, ...], ...]:
-    """What a tile further along each axis adds to all reads, or to those of each kind of tiles."""
-    return tuple([steps[0] if len({*steps}) == 1 else steps for steps in zip(*[of.steps for of in reads], strict=True)])
+def _steps(reads: Sequence[Sequence[int]]) -> tuple[int | tuple[int, ...], ...]:
+    """Along each axis, what is added to all reads, or to those of each kind of tiles."""
+    return tuple([steps[0] if len({*steps}) == 1 else steps for steps in zip(*reads, strict=True)])
 
 
-def _grid(chosen: Sequence[TileKind]) -> tuple[Array, ...]:
-    """Where tiles of these kinds along each axis are among all of a block."""
-    return np.ix_(*[kind.numbers for kind in chosen])
-
-
-def _read(maker: UnpackMaker, block: OutputBlock, chosen: Sequence[TileKind]) -> _TileReads:
-    """The reads of tiles that are alike."""
+def _read(maker: UnpackMaker, block: OutputBlock, chosen: Sequence[TileKind], tiles: Sequence[int]) -> _TileReads:
+    """The reads of tiles that are alike, of a block of so many along each axis."""
     part = maker.reader.read(block.volume, [kind.inside for kind in chosen], 0)
     extents, axes = [kind.extent for kind in chosen], maker.geometry.axes
     steps = [maker.geometry.span_bytes((*extents[:number], axis.tile)) for number, axis in enumerate(axes)]
-    ahead = np.zeros(1, np.int64)
-    for kind, step in zip(chosen, steps, strict=True):
-        ahead = (ahead[:, None] + step * (kind.numbers - kind.numbers[0])).reshape(-1)
-    return _TileReads(_grid(chosen), part, ahead, steps)
+    which = ahead = np.zeros(1, np.int64)
+    for kind, step, count in zip(chosen, steps, tiles, strict=True):
+        if count > 1:
+            which = (which[:, None] * count + kind.numbers).reshape(-1)
+            ahead = (ahead[:, None] + step * (kind.numbers - kind.numbers[0])).reshape(-1)
+    return _TileReads(which, part, ahead, steps)
 
 
 def _kinds(axis: TileAxis, inside: Range) -> list[TileKind]:

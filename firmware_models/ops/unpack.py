@@ -146,7 +146,8 @@ class UnpackMaker:
         self.whole = axes_taken_whole(geometry, dimensions)
         c_axis = geometry.axes[C]
         channels = c_axis.extent if C in self.whole else c_axis.tile
-        gathered = sum(geometry.pixel_bytes(high - low) for low, high in self.segments(C, (0, channels)))
+        full, rest = divmod(channels, c_axis.tile)
+        gathered = full * geometry.pixel_bytes(c_axis.tile) + geometry.pixel_bytes(rest)
         self.budget = Budget.of(spec, gathered, channels * geometry.linear_scalar_bytes)
         self.reader = TileReader(geometry, spec.dma.field_limit, spec.memory.access_bytes, self.budget.gather_bytes)
 
@@ -241,11 +242,11 @@ class UnpackMaker:
 
     def pixel_cut(self, block: OutputBlock, most: int) -> tuple[int, int] | None:
         """The axis that is cut next so that pieces have at most `most` pixels, and into what; None if none is."""
-        order = sorted((D, H, W), key=lambda axis: -self.geometry.axes[axis].stride)
-        for position, axis in enumerate(order):
-            inner = prod(block.extents[other] for other in order[position + 1 :])
-            if block.extents[axis] * inner > most and block.extents[axis] > 1:
-                return axis, even_parts(block.extents[axis], max(1, most // inner))
+        extents, inner = block.extents, prod(block.extents[D:])
+        for axis in sorted((D, H, W), key=lambda axis: -self.geometry.axes[axis].stride):
+            inner //= extents[axis]
+            if extents[axis] * inner > most and extents[axis] > 1:
+                return axis, even_parts(extents[axis], max(1, most // inner))
         return None
 
     def _cut_channels(self, pixel: OutputBlock) -> Iterator[OutputBlock]:

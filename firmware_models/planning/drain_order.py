@@ -8,7 +8,7 @@ In a block that comes again they are the same each time, and the numbers in flig
 few, soon repeat.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -121,11 +121,12 @@ class DrainOrder:
         return zip(places.tolist(), nearest[places].tolist(), before.tolist(), strict=True)
 
 
-def meetings(table: PartTable, mine: tuple[int, Array], its: tuple[int, Array]) -> Array:
-    """Whether drains of one footprint meet those of another, given the first bytes of both, pair by pair."""
-    (foot, lows), (other, other_lows) = mine, its
-    feet = np.repeat((other, foot), len(lows))
-    return _Drains.of(table, feet, np.concatenate((other_lows, lows))).meet(len(lows), len(lows))
+def meetings(table: PartTable, foot: int, lows: Array, others: Sequence[tuple[int, Array]]) -> Array:
+    """Whether drains of one footprint meet each of the others, in a row for each, given the first bytes of all."""
+    pairs = len(others) * len(lows)
+    feet = np.repeat([*(other for other, _ in others), foot], [len(lows)] * len(others) + [pairs])
+    drains = _Drains.of(table, feet, np.concatenate([*(its for _, its in others), *(lows for _ in others)]))
+    return drains.meet(pairs, pairs).reshape(len(others), len(lows))
 
 
 @attrs.frozen(eq=False)
@@ -152,7 +153,8 @@ class _Drains:
         mine, its = slice(begin, None), slice(begin - distance, len(self.feet) - distance)
         met = (self.first[mine] <= self.end[its]) & (self.first[its] <= self.end[mine])
         places = np.flatnonzero(met) + begin
-        met[places - begin] = self._interleaved(places, places - distance)
+        if len(places):
+            met[places - begin] = self._interleaved(places, places - distance)
         return met
 
     def _interleaved(self, one: Array, other: Array) -> Array:

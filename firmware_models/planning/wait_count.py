@@ -43,7 +43,8 @@ class Effect:
 
     def then(self, other: "Effect") -> "Effect":
         """Both, one after the other, at the same shift."""
-        return Effect(_behind(other.held, self.held), self.waits + _behind(other.waits, self.held))
+        behind = _behind(self.held)
+        return Effect(other.held.take(behind), self.waits + other.waits.take(behind))
 
     def shifted(self, by: int) -> "Effect":
         """The same effect by the shift that is `by` places ahead of each."""
@@ -52,10 +53,12 @@ class Effect:
     @property
     def forgets(self) -> bool:
         """Whether it does not matter how many were held before, if there were any."""
-        return bool((self.held[:, 1:] == self.held[:, 1:2]).all())
+        return self.held.shape[1] <= 2 or bool((self.held[:, 1:] == self.held[:, 1:2]).all())
 
     def repeated(self, count: int, move: int) -> "Effect":
         """`count` of them, one at least, each `move` places ahead of the one before."""
+        if count == 1:
+            return self
         done: Effect | None = None
         at, unit, size = 0, self, 1
         while count:
@@ -76,7 +79,7 @@ class Effect:
         if count == 1:
             return self
         last = self.shifted((count - 1) * move)
-        later = _behind(self.waits, rolled(self.held[:, -1:], move))[:, 0]
+        later = self.waits.take(_behind(rolled(self.held, move))[:, -1])
         sums = rolled(spread(later, count - 1, move), (1 - count) * move)
         return Effect(np.broadcast_to(last.held[:, -1:], self.held.shape), self.waits + sums[:, None])
 
@@ -156,16 +159,17 @@ class WaitCount:
 
     def _met(self, foot: int, low: int, window: Window) -> Array:
         """By shift, how many before is the nearest drain of the window that it meets; `slots` where it meets none."""
-        shifts = np.arange(self.granule // self.unit) * self.unit
-        nearest = np.full(len(shifts), self.table.spec.slots, np.int64)
-        for distance, (other, its) in zip(range(len(window), 0, -1), window, strict=True):
-            nearest[meetings(self.table, (foot, low + shifts), (other, its + shifts))] = distance
-        return nearest
+        shifts, none = np.arange(0, self.granule, self.unit), self.table.spec.slots
+        if not window:
+            return np.full(len(shifts), none)
+        others = [(other, its + shifts) for other, its in reversed(window)]
+        met = meetings(self.table, foot, low + shifts, others)
+        return np.where(met.any(axis=0), 1 + met.argmax(axis=0), none)
 
 
-def _behind(values: Array, held: Array) -> Array:
-    """Values by shift and by how many are held, where so many are."""
-    return values[np.arange(len(held))[:, None], held]
+def _behind(held: Array) -> Array:
+    """Where, among values by shift and by how many are held, those are where so many are."""
+    return held + np.arange(0, held.size, held.shape[1])[:, None]
 
 
 def _moved(window: Window, by: int) -> Window:

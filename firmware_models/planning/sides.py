@@ -20,6 +20,8 @@ from tessbed.sim.transfer.phase_counts import PhaseCounts, distinct
 
 IN_PAGE = PAGE_BYTES - 1
 """The bits of a place in a page: a bitwise and takes a fifth of a division."""
+FEW_PLACES = 32
+"""So many places are looked at one by one in no more time."""
 MOST_FOLDED = 256
 """Descriptors, and answers, that are looked at in one array."""
 
@@ -27,7 +29,7 @@ Array = Any
 
 
 @attrs.frozen(eq=False)
-class Group:
+class _Group:
     """Descriptors of one shape that move together: their different places, how many are at each, and which those
     are."""
 
@@ -46,7 +48,7 @@ class Group:
 class Mover:
     """Descriptors that move together: what they touch at each place, as a kind; `places` has one place of each kind."""
 
-    groups: list[Group]
+    groups: list[_Group]
     places: list[int] = attrs.field(factory=list, init=False)
     _known: Array = attrs.field(factory=lambda: np.full(PAGE_BYTES, -1, np.int32), init=False)
     _kinds: dict[bytes, int] = attrs.field(factory=dict, init=False)
@@ -63,11 +65,13 @@ class Mover:
         return found
 
     def _kinds_of(self, places: Array) -> Array:
-        """New places, each first one of its kind listed."""
-        which = np.zeros(len(places), np.int64)
-        for part in self._parts():
-            which = distinct(np.vstack((which, part.numbers(places))))[1]
-        firsts = np.unique(which, return_index=True)[1]
+        """New places, each first one of its kind listed. Few are not searched for equal ones first."""
+        firsts = which = np.arange(len(places))
+        if len(places) > FEW_PLACES:
+            which = np.zeros(len(places), np.int64)
+            for part in self._parts():
+                which = distinct(np.vstack((which, part.numbers(places))))[1]
+            firsts = np.unique(which, return_index=True)[1]
         none = np.zeros((0, len(firsts)), np.int32)
         rows = np.concatenate([none, *[group.numbers(places[firsts]) for group in self.groups]])
         kinds = np.asarray([self._kind(*pair) for pair in zip(rows.T, places[firsts].tolist(), strict=True)], np.int32)
@@ -79,7 +83,7 @@ class Mover:
             self.places.append(place)
         return known
 
-    def _parts(self) -> Iterator[Group]:
+    def _parts(self) -> Iterator[_Group]:
         for group in self.groups:
             for first in range(0, len(group.places), MOST_FOLDED):
                 yield attrs.evolve(group, places=group.places[first : first + MOST_FOLDED])
@@ -109,14 +113,14 @@ class Sides:
             ]
         return known
 
-    def _groups(self, moving: Array) -> list[Group]:
+    def _groups(self, moving: Array) -> list[_Group]:
         found = []
         for kind, counts in enumerate(self.counts):
             members = np.flatnonzero(moving & (self.descriptors.kinds == kind))
             if len(members):
                 at = self.descriptors.addresses[members] % PAGE_BYTES
                 places, which, many = np.unique(at, return_inverse=True, return_counts=True)
-                found.append(Group(counts, places, many, members, which.reshape(-1)))
+                found.append(_Group(counts, places, many, members, which.reshape(-1)))
         return found
 
     def answered(self, moves_with: Array, ahead: Sequence[Array]) -> Array:

@@ -8,14 +8,12 @@ apart.
 """
 
 from collections.abc import Sequence
-from math import prod
+from math import gcd
 from typing import NamedTuple
 
 import numpy as np
 
 from tessbed.kernels.a65.blocks import AxisCut, Ints
-from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS
-from tessbed.kernels.a65.numpy_steps import SCRATCH, items
 from tessbed.kernels.operations import TileFormat
 from tessbed.kernels.plan import Plan
 
@@ -24,10 +22,27 @@ FEW_TILES = 3
 SHORT_PIXEL_BYTES = 16
 """Bytes of a pixel up to which rows of them lie as they do in tiles: then numpy copies them, and no single pixels."""
 APART_BYTES, FEW_LINES_BYTES = 16, 128
-"""What lies between rows that are a multiple of two lines of the caches long."""
+"""What lies between pixels that are a multiple of two lines of the caches long."""
+ROWS_APART_BYTES, CACHE_WAY_BYTES, CACHE_WAYS = 64, 4096, 6
+"""What lies between rows of channels that collide in a first cache, and how many of its lines they may share."""
 
-Turn = tuple[tuple[slice, ...], np.ndarray]
-"""Channels of the linear side, and the dense pixels that have them, with an axis for tiles of channels."""
+
+class PixelTurn(NamedTuple):
+    """Channels of the linear side, and the dense pixels with them, both with an axis for tiles of channels.
+
+    `axis` is that of channels behind it; `place` and `steps` say where the pixels are in scratch.
+    """
+
+    channels: tuple[slice, ...]
+    axis: int
+    shape: Ints
+    place: int
+    steps: Ints
+    dense: np.ndarray
+
+    def of(self, linear: np.ndarray) -> np.ndarray:
+        """Its view of the linear side."""
+        return linear[self.channels].reshape(self.shape)
 
 
 class Layout(NamedTuple):
@@ -46,38 +61,39 @@ class Layout(NamedTuple):
     parts: Sequence[tuple[int, int, int]] = ()
     steps: Ints = ()
 
-    def turns(self, scalars: np.ndarray) -> list[Turn]:
-        """The turns between the linear side and a row of dense pixels; few channels go one by one."""
-        at, size, found = self.channel, scalars.itemsize, []
-        parts = self.parts
-        if len(parts) == parts[0][1] == 1 and parts[0][2] < FEW_CHANNELS:
+    def turns(self, scalars: np.ndarray, single: bool = False) -> list[PixelTurn]:
+        """The turns between the linear side and a row of dense pixels; channels go one by one, if they are `single`."""
+        at, size, found, parts = self.channel, scalars.itemsize, [], self.parts
+        if single and len(parts) == parts[0][1] == 1:
             parts = [(channel, 1, 1) for channel in range(parts[0][2])]
         for first, count, channels in parts:
             tile, channel = divmod(first, self.parts[0][2])
             shape = (*self.shape[:at], count, channels, *self.shape[at + 1 :])
-            steps = [step * size for step in (*self.steps[:at], self.channel_step, 1, *self.steps[at + 1 :])]
+            steps = tuple([step * size for step in (*self.steps[:at], self.channel_step, 1, *self.steps[at + 1 :])])
             place = (tile * self.channel_step + channel) * size
-            dense = np.ndarray(shape, scalars.dtype, scalars, place, steps)  # pyright: ignore[reportArgumentType]
-            found.append(((*[slice(None)] * at, slice(first, first + count * channels)), dense))
+            dense = np.ndarray(shape, scalars.dtype, scalars.base, place, steps)  # pyright: ignore[reportArgumentType]
+            index = (*[slice(None)] * at, slice(first, first + count * channels))
+            found.append(PixelTurn(index, at + 1, shape, place, steps, dense))
         return found
 
-    def rows(self, part: int, dtype: np.dtype) -> np.ndarray:
-        """Scratch in the order of the linear side; what is turned has a row for each channel, which lie apart."""
-        inner = self.shape[self.channel + 1 :]
-        row = prod(inner) * dtype.itemsize
-        if not self.turned or row % FEW_LINES_BYTES:
-            return SCRATCH.array(part, self.shape, dtype)
-        apart = SCRATCH.array(part, self.shape[: self.channel + 1], items(row + APART_BYTES))
-        strides = (*apart.strides, *np.ndarray(inner, dtype, apart.base).strides)  # pyright: ignore[reportArgumentType]
-        return np.ndarray(self.shape, dtype, apart.base, 0, strides)  # pyright: ignore[reportArgumentType]
+    def over(self, scalars: np.ndarray) -> np.ndarray:
+        """Scalars in scratch as the shape that they have."""
+        steps = [step * scalars.itemsize for step in self.steps]
+        return np.ndarray(self.shape, scalars.dtype, scalars.base, 0, steps)  # pyright: ignore[reportArgumentType]
 
 
-def linear_layout(extents: Sequence[int], order: Ints, channel: int, flat: bool) -> Layout:
-    """The order of the linear side, as one axis where it is `flat`."""
-    strides, size = _strides(extents, order, 1)
+def linear_layout(extents: Sequence[int], order: Ints, channel: int, flat: bool, apart: int = 0) -> Layout:
+    """The order of the linear side, as one axis where it is `flat`; rows of channels lie so many scalars apart."""
+    strides, size = _strides(extents, order, 1, channel, apart)
     if channel not in order:
         strides[channel] = 1
-    return Layout((size,) if flat else tuple([extents[axis] for axis in order]), tuple(strides), size)
+    shape, steps = ((size,), (1,)) if flat else zip(*[(extents[axis], strides[axis]) for axis in order], strict=True)
+    return Layout(tuple(shape), tuple(strides), size, steps=tuple(steps))
+
+
+def collide(row_bytes: int, rows: int) -> bool:
+    """Whether a scalar of each row would not stay in the first cache until the next one is taken."""
+    return rows > CACHE_WAYS * (CACHE_WAY_BYTES // gcd(row_bytes, CACHE_WAY_BYTES))
 
 
 def dense_layout(plan: Plan, extents: Sequence[int], order: Ints, cuts: Sequence[AxisCut]) -> Layout:
@@ -96,9 +112,12 @@ def dense_layout(plan: Plan, extents: Sequence[int], order: Ints, cuts: Sequence
     return Layout(shape, tuple(strides), step * tiles, True, *places, parts, steps)
 
 
-def _strides(extents: Sequence[int], order: Sequence[int], step: int) -> tuple[list[int], int]:
+def _strides(
+    extents: Sequence[int], order: Sequence[int], step: int, channel: int = -1, apart: int = 0
+) -> tuple[list[int], int]:
     """Strides of axes in this order, of which the innermost one has `step`, and how much they are together."""
     strides = [0] * len(extents)
     for axis in reversed(order):
+        step += apart if axis == channel else 0
         strides[axis], step = step, step * extents[axis]
     return strides, step

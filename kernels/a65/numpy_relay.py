@@ -7,7 +7,7 @@ channels as one item. How scalars lie in scratch: `numpy_layout`. How a large te
 The views of scratch are made once for each shape of a box, by `bind`, and kept by the thread (`numpy_steps`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
 from operator import mul
@@ -19,10 +19,21 @@ import numpy as np
 from tessbed.kernels.a65.blocks import AxisCut, Block, Ints, axes_of, blocks_of
 from tessbed.kernels.a65.numpy_boxes import WHOLE, Box, boxes_of
 from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS, as_long_pixels, padding_of, run_views
-from tessbed.kernels.a65.numpy_layout import Layout, dense_layout, linear_layout
+from tessbed.kernels.a65.numpy_layout import ROWS_APART_BYTES, Layout, PixelTurn, collide, dense_layout, linear_layout
 from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, StridedView, items
+from tessbed.kernels.a65.numpy_turns import (
+    BOX_PS,
+    CALL_PS,
+    JOIN_PS,
+    RAISE_PS,
+    columns_ps,
+    contiguous_ps,
+    gathered_ps,
+    one_by_one,
+    rows_of_columns,
+    scattered_ps,
+)
 from tessbed.kernels.a65.numpy_values import (
-    LANE,
     LINEAR,
     MADE,
     PLANE,
@@ -37,12 +48,10 @@ from tessbed.kernels.a65.numpy_values import (
 )
 from tessbed.kernels.plan import Plan
 
+KEPT_BOXES = 16
+"""Of a tensor that has more, boxes are found again in each call."""
 LONG_RUN = 192
 """Scalars in a row from which on numpy calculates on the linear side itself."""
-SHORT_ROW = 48
-"""Pixels in a row of a tile up to which scattered channels are turned in scratch."""
-TURNED_CHANNELS = 16
-"""From so many on, or where they are 8, words of channels are cheaper to turn than to copy one by one."""
 
 
 class Lane(NamedTuple):
@@ -65,7 +74,8 @@ class Relay:
     """A plan's conversion.
 
     `extents` are those of outer axes and C, D, H, W; `order` has the axes of more than one element, as they lie on the
-    `linear` side. `turned` says that scratch has dense pixels; `near` that numpy calculates on the linear side itself.
+    `linear` side. `turned` says that scratch has dense pixels; `row` is how many scalars follow each other there at
+    even steps; with `columns` dense pixels become rows by columns of them. `kept` has the boxes, where they are few.
     """
 
     plan: Plan
@@ -75,11 +85,23 @@ class Relay:
     linear: StridedView
     scalars: int
     turned: bool
-    near: bool
+    row: int
+    columns: bool
+    kept: tuple[Box, ...]
 
     @property
     def calculates(self) -> bool:
-        return self.change is not None or self.plan.tiled_dtype.width > 1
+        return self.change is not None or self.columns or self.plan.tiled_dtype.width > 1
+
+    @property
+    def near(self) -> bool:
+        """Whether numpy calculates on the linear side itself."""
+        return self.row >= LONG_RUN and self.contiguous
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the innermost scalars of the linear side follow each other without gaps."""
+        return self.linear.strides[-1:] in ((), (self.linear.dtype.itemsize,))
 
     @property
     def scattered(self) -> bool:
@@ -87,14 +109,28 @@ class Relay:
         return self.channel in self.order[:-1]
 
     @property
+    def collides(self) -> bool:
+        """Whether rows of channels collide on the linear side."""
+        if not self.scattered or not self.contiguous:
+            return False
+        return collide(self.linear.strides[self.order.index(self.channel)], self.plan.classes[0].extents[0])
+
+    @property
     def channel(self) -> int:
         """The axis of channels."""
         return len(self.plan.outer)
 
     def run(self, source: np.ndarray, target: np.ndarray) -> None:
+        if self.change is None:  # integers report nothing
+            self._run(source, target)
+            return
+        with np.errstate(all="ignore"):
+            self._run(source, target)
+
+    def _run(self, source: np.ndarray, target: np.ndarray) -> None:
         packs = self.plan.packs
         tiles, linear = (target, self.linear.over(source)) if packs else (source, self.linear.over(target))
-        for box in self.boxes():
+        for box in self.kept or boxes_of(self.plan, self.extents, self.order, self.scalars):
             lanes, change = SCRATCH.bound(self, box.cuts)
             part = linear[box.slices]
             if packs:
@@ -110,22 +146,15 @@ class Relay:
             if not packs:
                 change(part)
 
-    def boxes(self) -> Iterable[Box]:
-        """The tensor, or what it is cut into."""
-        if self.scalars <= PIECE_SCALARS:
-            return WHOLE
-        return boxes_of(self.plan, self.extents, self.order, self.scalars)
-
     def bind(self, cuts: tuple[AxisCut, ...]) -> Bound:
         """What converts boxes of a shape."""
         extents = list(self.extents)
         for cut in cuts:
             extents[cut.axis] = cut.tiles * cut.elements
-        if self.turned:
-            layout = dense_layout(self.plan, extents, self.order, cuts)
-        else:
-            layout = linear_layout(extents, self.order, self.channel, self.linear.shape == (self.scalars,))
-        change, planes = (self._pack if self.plan.packs else self._unpack)(layout)
+        flat, apart = self.linear.shape == (self.scalars,), self._apart(extents)
+        rows = linear_layout(extents, self.order, self.channel, flat, apart)
+        layout = dense_layout(self.plan, extents, self.order, cuts) if self.turned else rows
+        change, planes = self._pack(layout, rows) if self.plan.packs else self._unpack(layout)
         blocks = blocks_of(self.plan, layout.strides, cuts, layout.channel_step)
         return Bound([lane for block in blocks for lane in self._lanes(block, planes)], change)
 
@@ -138,30 +167,56 @@ class Relay:
             for number, plane in enumerate(planes):
                 yield Lane(tiled.later(number * block.plane_bytes), scratch.over(plane), block.steps)
 
-    def _pack(self, layout: Layout) -> tuple[Change, Sequence[np.ndarray]]:
+    def _apart(self, extents: Sequence[int]) -> int:
+        """Scalars between rows of channels in scratch, which collide where pixels are put together without them."""
+        inner = self.order[self.order.index(self.channel) + 1 :] if self.plan.packs and self.scattered else ()
+        width = self.plan.tiled_dtype.width
+        row = prod([extents[axis] for axis in inner]) * width
+        return ROWS_APART_BYTES // width if inner and collide(row, extents[self.channel]) else 0
+
+    def _pack(self, layout: Layout, rows: Layout) -> tuple[Change, Sequence[np.ndarray]]:
         """What makes planes of the linear side, and those."""
-        dtype, convert = SCALARS[self.plan.tiled_dtype.width], self.change
-        made = None if convert is None and layout.turned else layout.rows(WORDS, dtype)
-        narrow = None if made is None or convert is None else convert(made, dict(self.plan.parameters))
-        scalars = SCRATCH.array(TURNED, (layout.size,), dtype) if made is None or layout.turned else made.reshape(-1)
-        turns = layout.turns(scalars) if layout.turned else []
+        dtype, make = SCALARS[self.plan.tiled_dtype.width], None
+        scalars = SCRATCH.array(WORDS, (rows.size,), dtype)
+        made = rows.over(scalars)
+        if self.change is not None:
+            make = self._fetched(layout, self.change(made, dict(self.plan.parameters)))
+        elif not self.turned or self.collides:
+            make = partial(copy_to, made)
+        turns: Sequence[PixelTurn] = ()
+        if self.turned:
+            scalars = SCRATCH.array(TURNED, (layout.size,), dtype)
+            turns = layout.turns(scalars, single=self._one_by_one(layout))
         planes, split = planes_of(scalars)
-        fetched = None if self.near or narrow is None else SCRATCH.array(LINEAR, layout.shape, self.linear.dtype)
 
         def change(linear: np.ndarray) -> None:
-            if fetched is not None:
-                self.copy(fetched, linear)
-                linear = fetched
-            if narrow:
-                narrow(linear)
-            elif made is not None:
-                made[...] = linear
-            linear = linear if made is None else made
-            for part, dense in turns:
-                dense[...] = linear[part].reshape(dense.shape)
+            if make:
+                make(linear)
+                linear = made
+            for turn in turns:
+                turn.dense[...] = turn.of(linear)
             split()
 
         return change, planes
+
+    def _fetched(self, layout: Layout, make: Change) -> Change:
+        """What is given linear scalars, in scratch unless numpy calculates on the linear side itself."""
+        if self.near:
+            return make
+        fetched = SCRATCH.array(LINEAR, layout.shape, self.linear.dtype)
+
+        def change(linear: np.ndarray) -> None:
+            self.copy(fetched, linear)
+            make(fetched)
+
+        return change
+
+    def _one_by_one(self, layout: Layout) -> bool:
+        """Whether rows of channels are put together quicker one by one than pixel by pixel."""
+        scalars, channels, width = prod(layout.shape), self.plan.c.extent, self.plan.tiled_dtype.width
+        row = prod(layout.shape[layout.channel + 1 :])
+        single = scattered_ps(scalars, row, width) + channels * CALL_PS
+        return single < gathered_ps(scalars, channels)
 
     def copy(self, target: np.ndarray, source: np.ndarray) -> None:
         """Between scratch and the linear side; contiguous pixels as items."""
@@ -174,51 +229,53 @@ class Relay:
         planes = [SCRATCH.array(PLANE + at, (layout.size,), BYTE) for at in range(self.plan.tiled_dtype.width)]
         if layout.turned:
             return self._turn(layout, planes), planes
-        dtype = self.linear.dtype
         shaped = [plane.reshape(layout.shape) for plane in planes]
         if self.change is None and len(planes) == 1:
             return lambda linear: self.copy(linear, shaped[0]), planes
-        make = widening(shaped, self.change, dict(self.plan.parameters), dtype)
+        make = widening(shaped, self.change, dict(self.plan.parameters), self.linear.dtype)
+        return self._stored(layout, make), planes
+
+    def _stored(self, layout: Layout, make: Change) -> Change:
+        """What makes linear scalars in scratch and copies them, unless numpy calculates on the linear side itself."""
         if self.near:
-            return make, planes
-        made = SCRATCH.array(LINEAR, layout.shape, dtype)
+            return make
+        made = SCRATCH.array(MADE, layout.shape, self.linear.dtype)
 
         def change(linear: np.ndarray) -> None:
             make(made)
             self.copy(linear, made)
 
-        return change, planes
+        return change
 
     def _turn(self, layout: Layout, planes: list[np.ndarray]) -> Change:
         """What makes linear scalars of the planes of dense pixels: they are turned while they are short."""
-        dtype, words = self.linear.dtype, len(planes) > 1
-        scalars = SCRATCH.array(LINEAR, (layout.size,), WORD) if words else planes[0]
-        turns, join = layout.turns(scalars), join_planes(planes, WORD) if words else None
-        goal = widen = None
-        if self.change is not None:
-            goal = layout.rows(TURNED, scalars.dtype)
-            widen = self.change(goal, dict(self.plan.parameters))
-        elif dtype != scalars.dtype:  # to the upper halves of others, whose lower ones are zero
-            longs = SCRATCH.array(LANE + 2, layout.shape, dtype)
-            goal = np.ndarray(longs.shape, WORD, longs.base, 2, longs.strides)  # pyright: ignore[reportArgumentType]
-            widen = partial(copy_to, longs)
-        made = SCRATCH.array(MADE, layout.shape, dtype) if self.change is not None and not self.near else None
+        dtype, width = self.linear.dtype, len(planes)
+        raised = self.change is None and dtype.itemsize > width
+        columns = self.columns
+        scalars, join = planes[0], None
+        if width > 1:
+            scalars = SCRATCH.array(LINEAR, (layout.size,), dtype if raised and not columns else WORD)
+            join = join_planes(planes, scalars.dtype)
+        turn = rows_of_columns(layout, scalars, raised) if columns else one_by_one(layout, scalars)
 
-        def change(linear: np.ndarray) -> None:
+        def turned(rows: np.ndarray) -> None:
             if join:
                 join(scalars)
-            turned = linear if goal is None else goal
-            for part, dense in turns:
-                turned[part].reshape(dense.shape)[...] = dense
-            if widen:
-                widen(linear if made is None else made)
-            if made is not None:
-                self.copy(linear, made)
+            turn(rows)
 
-        return change
+        if self.change is None:
+            return self._stored(layout, turned) if raised and columns else turned
+        goal = SCRATCH.array(TURNED, layout.shape, scalars.dtype)
+        widen = self.change(goal, dict(self.plan.parameters))
+
+        def changed(linear: np.ndarray) -> None:
+            turned(goal)
+            widen(linear)
+
+        return self._stored(layout, changed)
 
 
-def copy_to(source: np.ndarray, target: np.ndarray) -> None:
+def copy_to(target: np.ndarray, source: np.ndarray) -> None:
     """Copies it."""
     target[...] = source
 
@@ -249,20 +306,27 @@ def relay_of(plan: Plan, change: Conversion | None) -> Relay:
     extents, strides = axes_of(plan)
     order = sorted([axis for axis, extent in enumerate(extents) if extent > 1], key=strides.__getitem__, reverse=True)
     channel, width, scalars = len(plan.outer), plan.linear_dtype.width, prod(extents)
-    turned = channel in order[:-1] and _turns(plan, _row_of(plan, order[::-1]))
-    run = _run_of(extents, strides, order, width)
+    run = _run_of(extents, strides, order)
     shape, steps = tuple([extents[axis] for axis in order]), tuple([strides[axis] for axis in order])
-    if run == scalars <= PIECE_SCALARS and not turned:
+    contiguous, turned, columns = steps[-1:] in ((), (width,)), False, False
+    if channel in order[:-1]:
+        inner = prod([extents[axis] for axis in order[order.index(channel) + 1 :]])
+        row = inner if change else min(run, inner)
+        turned, columns = _turns(plan, change, _row_of(plan, order[::-1]), row, contiguous)
+    if run == scalars <= PIECE_SCALARS and contiguous and channel not in order[:-1]:
         shape, steps = (scalars,), (width,)
     linear = StridedView(SCALARS[width], shape, 0, steps)
-    return Relay(plan, change, extents, tuple(order), linear, scalars, turned, run >= LONG_RUN)
+    kept = WHOLE if scalars <= PIECE_SCALARS else ()
+    if PIECE_SCALARS < scalars <= KEPT_BOXES * PIECE_SCALARS:
+        kept = tuple(boxes_of(plan, extents, tuple(order), scalars))
+    return Relay(plan, change, extents, tuple(order), linear, scalars, turned, run, columns, kept)
 
 
-def _run_of(extents: Ints, strides: Ints, order: Sequence[int], width: int) -> int:
-    """Scalars that follow each other on the linear side."""
-    run = 1
+def _run_of(extents: Ints, strides: Ints, order: Sequence[int]) -> int:
+    """Scalars that follow each other on the linear side, at even steps."""
+    run, step = 1, strides[order[-1]] if order else 0
     for axis in reversed(order):
-        if strides[axis] != run * width:
+        if strides[axis] != run * step:
             break
         run *= extents[axis]
     return run
@@ -281,9 +345,22 @@ def _row_of(plan: Plan, axes: Sequence[int]) -> int:
     return row
 
 
-def _turns(plan: Plan, row: int) -> bool:
-    """Whether scattered channels are turned in scratch: words that are packed are, and short rows that are unpacked."""
-    words, channels = plan.tiled_dtype.width > 1, plan.classes[0].extents[0]
-    if plan.packs or (words and (channels == FEW_CHANNELS or channels >= TURNED_CHANNELS)):
-        return words
-    return channels > 3 and row < SHORT_ROW
+def _turns(plan: Plan, change: Conversion | None, tile_row: int, row: int, contiguous: bool) -> tuple[bool, bool]:
+    """Whether scattered channels are turned in scratch, and whether in columns.
+
+    Words that are packed are turned. Others are where that is clearly cheaper than single bytes that move between
+    tiles and rows, of which `tile_row` pixels follow each other on both sides; those of a turn are `row` long.
+    """
+    width, channels, scalars = plan.tiled_dtype.width, plan.c.extent, prod(plan.shape)
+    if plan.packs:
+        return width > 1, False
+    pixel, raised = plan.classes[0].extents[0], change is None and plan.linear_dtype.width > width
+    single, in_columns = scattered_ps(scalars, row, width), columns_ps(scalars, channels, row, width)
+    if raised:
+        single, in_columns = single + scalars * JOIN_PS // 2, in_columns + scalars * RAISE_PS
+    columns = in_columns < single and (contiguous or raised or change is not None)
+    moved = width * contiguous_ps(scalars, pixel * (plan.classes[0].extents[3] if width == 1 else 1))
+    if change is None and (width == 1 or channels < FEW_CHANNELS):
+        moved += BOX_PS + (scalars * JOIN_PS if width > 1 else 0)
+    moved += in_columns if columns else single
+    return moved * 6 < width * scattered_ps(scalars, tile_row, width) * 5, columns

@@ -95,11 +95,10 @@ def _run(program: RowProgram, source: np.ndarray, target: np.ndarray) -> None:
         for step in program.steps:
             step.run(source, target)
 
-    if not program.calculates:
-        run()
-        return
-    with np.errstate(all="ignore"):
+    if program.calculates:
         in_default_environment(run)
+    else:
+        run()
 
 
 Lane = np.ndarray | int

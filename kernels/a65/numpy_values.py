@@ -28,8 +28,9 @@ SCALARS = {1: BYTE, 2: WORD, 4: LONG}
 LANE, PLANE, WORDS, VALUES = 0, 4, 6, 7
 """Parts of the scratch. A lane at byte `k` of its scalars has the part LANE + k, of which the first k bytes stay zero;
 bytes of a plane have the part PLANE + the plane's number."""
-LINEAR, TURNED, MADE = 8, 9, 10
-"""What comes from or goes to the linear side, scalars in the other order, and linear scalars that are made of those."""
+LINEAR, TURNED, MADE, COLUMNS = 8, 9, 10, 11
+"""What comes from or goes to the linear side, scalars in the other order, linear scalars that are made of those, and
+columns of pixels."""
 LEAST, MOST = -128.0, 127.0
 ONE, BELOW_HALF, SIXTEEN = np.array(1, LONG), np.array(0x7FFF, LONG), np.array(16, LONG)
 QUIET_BIT = np.uint16(0x0040)

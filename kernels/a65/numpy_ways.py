@@ -38,9 +38,9 @@ def values(change: Conversion) -> Rows:
 
 def copy_rows(plan: Plan) -> Sequence[Step]:
     """INT8 as it is: straight, or turned in scratch."""
-    if not plan.packs and prod(plan.shape) > TURNED_SCALARS:
+    if prod(plan.shape) > TURNED_SCALARS and keeps_environment():
         relay = relay_of(plan, None)
-        if relay.turned:
+        if relay.turned or (plan.packs and relay.collides):
             return (relay,)
     return [step for block in blocks_of(plan, axes_of(plan)[1]) for step in straight_steps(plan, block)]
 
@@ -51,7 +51,8 @@ def word_rows(word: int) -> Rows:
     def rows(plan: Plan) -> Sequence[Step]:
         if not _is_small(plan) and keeps_environment():
             relay = relay_of(plan, None)
-            if plan.classes[0].extents[0] >= (LANES if relay.near and not relay.scattered else FEW_CHANNELS):
+            lanes = LANES if relay.near and not relay.scattered else FEW_CHANNELS
+            if (relay.turned and not plan.packs) or plan.classes[0].extents[0] >= lanes:
                 return (relay,)
         return [step for block in blocks_of(plan, axes_of(plan)[1]) for step in byte_steps(plan, block, word)]
 

@@ -14,6 +14,7 @@ from tessbed.kernels.a65 import (
     numpy_relay,
     numpy_rows,
     numpy_steps,
+    numpy_turns,
     numpy_ways,
 )
 from tessbed.kernels.a65.blocks import Block
@@ -22,6 +23,7 @@ from tessbed.kernels.a65.numpy_relay import relay_of
 from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, cut_pieces
 from tessbed.kernels.a65.row_path import choose, row_classes
 from tessbed.kernels.operations import TileFormat
+from tessbed.kernels.plan import Plan
 from tests.contract.backends import plan_of
 from tests.geometries import FAMILY, name_of, random_geometries
 from tests.kernels.a65.running import assert_right, outcome, using
@@ -31,6 +33,7 @@ from tests.words import source_of
 
 HWC_OF_FOUR = (-1, 1, 2, 3)
 HWC, CHW = (-1, 0, 1, 2), (-1, 1, 2, 0)
+UNPACKED = (("detess", "int8", None), ("detess", "bf16", None), ("detesscast", "bf16", "fp32"))
 SHAPES = ((), (1,), (7,), (PIECE_SCALARS + 1,), (3, 2, PIECE_SCALARS - 1), (5, 300, 301), (2, 3, 9, 400, 40), (4, 0, 3))
 
 
@@ -61,15 +64,25 @@ def test_boxes_cover_once(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (seen == 1).all(), name_of(geometry)
 
 
-def test_rows_that_are_turned_lie_apart() -> None:
-    """Rows of a channel do not begin in the same lines of a cache, and no two elements share a byte."""
-    for shape, channel in (((8, 4, 128), 0), ((4, 8, 512), 1), ((3, 100), 0)):
-        layout = numpy_layout.Layout(shape, (), 0, True, channel)
-        found = layout.rows(9, np.dtype("<u4"))
-        assert found.strides[channel] % 512
+def test_rows_of_channels_lie_apart() -> None:
+    """Rows of channels that collide begin in different lines of a cache, and no two elements share a byte."""
+    for extents, order, channel in (
+        ((8, 4, 128), (0, 1, 2), 0),
+        ((4, 8, 512), (0, 1, 2), 1),
+        ((3, 5, 7), (2, 0, 1), 0),
+    ):
+        layout = numpy_layout.linear_layout(extents, order, channel, False, 16)
+        assert not numpy_layout.collide(layout.strides[channel] * 4, 16)
+        found = layout.over(SCRATCH.array(9, (layout.size,), np.dtype("<u4")))
         found[...] = 0
-        found += np.arange(found.size, dtype=np.uint32).reshape(shape)
+        found += np.arange(found.size, dtype=np.uint32).reshape(found.shape)
         assert (found.reshape(-1) == np.arange(found.size)).all()
+
+
+@pytest.mark.parametrize(("row_bytes", "rows", "collides"), [(4096, 6, False), (4096, 7, True), (64, 300, False)])
+def test_rows_collide(row_bytes: int, rows: int, collides: bool) -> None:
+    """Rows of whole pages share one line of a way; rows of a line share none before all are taken."""
+    assert numpy_layout.collide(row_bytes, rows) is collides
 
 
 def test_pixels_become_one() -> None:
@@ -109,15 +122,32 @@ def test_scratch_is_kept_by_each_thread() -> None:
     assert not np.shares_memory(first, found[0])
 
 
+def test_columns_are_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every count of channels goes into rows, in whole columns and what is left over, of every kind."""
+    take("columns", monkeypatch)
+    for channels, (op, dtype, to) in product(range(2, 14), UNPACKED):
+        geometry = Geometry(op, (channels, 5, 6), dtype, CHW, (1, 2, 3, channels), to=to)
+        assert relay_of(plan_of(request_of(geometry)), None).columns
+        assert_right(geometry)
+
+
 NO_BYTES = {"SMALL_SCALARS": 0, "SMALL_BLOCK_SCALARS": 0, "LANES": 0}
 
 
-def _always(*_: object) -> bool:
+def _always(*_: object) -> tuple[bool, bool]:
+    return True, False
+
+
+def _never(*_: object) -> tuple[bool, bool]:
+    return False, False
+
+
+def _collide(*_: object) -> bool:
     return True
 
 
-def _never(*_: object) -> bool:
-    return False
+def _columns(plan: Plan, *_: object) -> tuple[bool, bool]:
+    return True, not plan.packs
 
 
 WAYS: dict[str, dict[str, object]] = {
@@ -126,7 +156,12 @@ WAYS: dict[str, dict[str, object]] = {
     "bytes": {"SMALL_SCALARS": 1 << 30},
     "few bytes": {"SMALL_SCALARS": 1 << 30, "FEW_PIXELS": 0},
     "turned": NO_BYTES | {"_turns": _always, "TURNED_SCALARS": 0},
-    "turned apart": NO_BYTES | {"_turns": _always, "FEW_LINES_BYTES": 2, "TURNED_SCALARS": 0},
+    "columns": NO_BYTES | {"_turns": _columns, "TURNED_SCALARS": 0},
+    "columns of tiles": NO_BYTES | {"_turns": _columns, "FEW_TILES": 1, "TURNED_SCALARS": 0},
+    "columns, far": NO_BYTES | {"_turns": _columns, "LONG_RUN": 1 << 30, "TURNED_SCALARS": 0},
+    "turned apart": NO_BYTES | {"_turns": _always, "FEW_LINES_BYTES": 2, "collide": _collide, "TURNED_SCALARS": 0},
+    "turned one by one": NO_BYTES | {"_turns": _always, "CALL_PS": 0, "LOOP_PS": 1 << 40, "TURNED_SCALARS": 0},
+    "rows apart": NO_BYTES | {"_turns": _never, "collide": _collide, "TURNED_SCALARS": 0},
     "tiles of channels": NO_BYTES | {"_turns": _always, "FEW_TILES": 1, "TURNED_SCALARS": 0},
     "as the linear side": NO_BYTES | {"_turns": _never},
     "near": NO_BYTES | {"LONG_RUN": 1},
@@ -138,7 +173,7 @@ WAYS: dict[str, dict[str, object]] = {
 def take(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets the rows choose this way wherever they can."""
     for name, value in WAYS[way].items():
-        for module in (numpy_ways, numpy_copies, numpy_steps, numpy_layout, numpy_relay):
+        for module in (numpy_ways, numpy_copies, numpy_steps, numpy_layout, numpy_relay, numpy_turns):
             if name in vars(module):
                 monkeypatch.setattr(module, name, value)
 
@@ -164,7 +199,7 @@ def test_every_way_is_right(monkeypatch: pytest.MonkeyPatch, way: str, small: bo
             assert outcome(geometry, source) == expected_output(geometry, source), name_of(geometry)
 
 
-@pytest.mark.parametrize("way", ["as they are", "turned", "tiles of channels", "far"])
+@pytest.mark.parametrize("way", ["as they are", "turned", "columns", "columns of tiles", "far"])
 def test_every_dense_order(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     """Whatever order a dense linear side has its axes in, and wherever loops over tiles of channels go on in others."""
     take(way, monkeypatch)

@@ -2,7 +2,8 @@
 
 Kinds of shapes at ten thousand, a million and ten million tiles, on the default device, for four workers. In every
 round each is planned once, one after the other; CPU time, medians over rounds, and the ratio to the smallest launch of
-a kind. Band by band is the enumerating planner, which small launches take.
+a kind. Planned is without its runs, as long launches are; beside that is what it takes with all runs written out, where
+these are kept. Band by band is the enumerating planner, which small launches take.
 
 With `--random N --seed S` it draws N kinds instead (planning_kinds.py), and plans each at ten thousand and at ten
 million tiles: the fewest ms of the rounds, their ratio, and the kind where it grows.
@@ -24,6 +25,8 @@ from tests.firmware_models.planning.test_launch_summary import HWC, packet_geome
 from tests.oracle import Geometry
 from tests.planning_kinds import RandomKind
 
+NO_RUNS = -1
+"""The most bands of runs that are written out when a launch is planned."""
 MOST_ENUMERATED = 10_000
 SIZES = ((100, 100), (1000, 1000), (3200, 3125))
 """Tiles along two axes."""
@@ -78,9 +81,11 @@ KINDS: dict[str, Callable[[int, int], Geometry]] = {
 class Figures:
     """Of one launch, by round."""
 
-    by_runs: list[float] = attrs.Factory(list)
+    planned: list[float] = attrs.Factory(list)
+    with_runs: list[float] = attrs.Factory(list)
     one_by_one: list[float] = attrs.Factory(list)
     tiles: int = 0
+    long: bool = False
 
 
 def _bound(asked: Geometry) -> PacketGeometry:
@@ -101,10 +106,11 @@ def measure(rounds: int) -> dict[str, list[Figures]]:
             for size, figures in zip(SIZES, found[name], strict=True):
                 geometry = _bound(kind(*size))
                 if not number:
-                    figures.tiles = geometry.tiles
-                    plan_launch(geometry, spec, 4)
+                    figures.tiles, figures.long = geometry.tiles, plan_launch(geometry, spec, 4).long
                     continue
-                figures.by_runs.append(_cpu_ms(lambda at=geometry: plan_launch(at, spec, 4)))
+                figures.planned.append(_cpu_ms(lambda at=geometry: plan_launch(at, spec, 4, NO_RUNS)))
+                if not figures.long:
+                    figures.with_runs.append(_cpu_ms(lambda at=geometry: plan_launch(at, spec, 4)))
                 if geometry.tiles <= MOST_ENUMERATED:
                     figures.one_by_one.append(_cpu_ms(lambda at=geometry: EnumeratingPlanner(spec).draw(at, 4)))
     return found
@@ -123,7 +129,10 @@ def search(seeds: range, rounds: int) -> None:
         for size in (SIZES[0], SIZES[-1]):
             geometry, spec, workers = kind.bound(*size), kind.spec, kind.workers
             best.append(
-                min(_cpu_ms(lambda at=geometry, on=spec, of=workers: plan_launch(at, on, of)) for _ in range(rounds))
+                min(
+                    _cpu_ms(lambda at=geometry, on=spec, of=workers: plan_launch(at, on, of, NO_RUNS))
+                    for _ in range(rounds)
+                )
             )
         small, large = best
         found.append((large / small, large, seed))
@@ -147,14 +156,16 @@ def main() -> None:
         search(range(asked.seed, asked.seed + asked.random), asked.rounds)
         return
     found = measure(asked.rounds)
-    columns = ("tiles", "by runs", "ratio", "band by band")
+    columns = ("tiles", "planned", "ratio", "with its runs", "band by band")
     print(f"{'ms to plan a launch of 4 workers':32} " + " ".join(f"{name:>12}" for name in columns))
     for name, sizes in found.items():
-        least = median(sizes[0].by_runs)
+        least = median(sizes[0].planned)
         for figures in sizes:
-            ms, one_by_one = median(figures.by_runs), figures.one_by_one
-            enumerated = f"{median(one_by_one):12.0f}" if one_by_one else ""
-            print(f"{name:32} {figures.tiles:12,} {ms:12.1f} {ms / least:12.2f} {enumerated}")
+            ms = median(figures.planned)
+            runs, enumerated = [
+                f"{median(of):13.1f}" if of else 13 * " " for of in (figures.with_runs, figures.one_by_one)
+            ]
+            print(f"{name:32} {figures.tiles:12,} {ms:12.1f} {ms / least:12.2f} {runs} {enumerated}".rstrip())
 
 
 if __name__ == "__main__":

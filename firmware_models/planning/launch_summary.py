@@ -8,6 +8,7 @@ devices share: channels, latencies and rates only price it.
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import attrs
@@ -23,7 +24,8 @@ from tessbed.firmware_models.planning.blocks import BlockMaker
 from tessbed.firmware_models.planning.enumerating_planner import EnumeratingPlanner, KnownParts
 from tessbed.firmware_models.planning.nest_totals import NestTotals
 from tessbed.firmware_models.planning.parts import PartTable
-from tessbed.firmware_models.planning.runs import NestBands, NestRuns
+from tessbed.firmware_models.planning.run_totals import RunTotals
+from tessbed.firmware_models.planning.runs import NestBands, NestRuns, band_run, sequences
 from tessbed.sim.spec.device_spec import DeviceSpec
 from tessbed.sim.spec.limits import PAGE_BYTES
 
@@ -33,7 +35,8 @@ SMALL_TILES, SMALL_BYTES = 256, 1 << 23
 """A launch of so few tiles and bytes is planned band by band, in half the time. Both ways give the same outline."""
 
 MOST_KEPT = 1 << 16
-"""The runs of a launch are kept where they hold about so many bands."""
+"""Runs that hold about so many bands are written out when a launch is planned, and kept; its totals are theirs. Longer
+ones are written out each time that they are asked for, and the totals are taken from the nests."""
 
 
 @attrs.frozen
@@ -88,16 +91,18 @@ def _parts_of(geometry: PacketGeometry, fields: tuple[Any, ...], templates: Band
     return KnownParts(templates)
 
 
-def plan_launch(geometry: PacketGeometry, spec: DeviceSpec, workers: int) -> Outline:
-    """The launch of `workers` from its nests, anew. Its runs are written out when they are asked for."""
-    table = PartTable(spec)
+def plan_launch(geometry: PacketGeometry, spec: DeviceSpec, workers: int, most_kept: int = MOST_KEPT) -> Outline:
+    """The launch of `workers` from its nests, anew; a long one where its runs hold more bands than are kept."""
     nests = NESTS[geometry.packs](geometry, spec, workers)
-    return plan_nests(table, [nests(worker) for worker in range(workers)])
+    return plan_nests(PartTable(spec), [nests(worker) for worker in range(workers)], most_kept)
 
 
 def plan_nests(table: PartTable, workers: Sequence[Sequence[Node]], most_kept: int = MOST_KEPT) -> Outline:
-    """The launch whose workers take these nodes; runs of more bands than that are written out whenever asked for."""
-    long = sum(map(BlockMaker(table).written, workers)) > most_kept
+    """The launch whose workers take these nodes."""
     numbers = BandNumbers(table)
-    runs = tuple([NestRuns(numbers, nodes, long) for nodes in workers])
-    return Outline(NestBands(numbers, runs), runs, *NestTotals.of(table, workers).account(), long)
+    if sum(map(BlockMaker(table).written, workers)) > most_kept:
+        long_runs = tuple([NestRuns(numbers, nodes) for nodes in workers])
+        return Outline(NestBands(numbers, long_runs), long_runs, *NestTotals.of(table, workers).account(), long=True)
+    walked = [[*sequences(table, nodes)] for nodes in workers]
+    runs = tuple([tuple([band_run(numbers, *each) for each in of_worker]) for of_worker in walked])
+    return Outline(NestBands(numbers), runs, *RunTotals.of(table, chain.from_iterable(walked)).account())

@@ -80,6 +80,10 @@ class Touched:
             known = self._values[number] = groups if size else self._group(row)
         return known
 
+    def times(self, number: int) -> Array:
+        """How often each of `counts` is touched."""
+        return np.bincount(np.frombuffer(self._rows[number][1], np.int32), minlength=len(self.counts.listed))
+
     def _group(self, key: bytes) -> tuple[Counts, ...]:
         """What some descriptors touch, given their numbers as bytes: equal ones are the same tuple."""
         known = self._groups.get(key)
@@ -108,14 +112,14 @@ class PartTable:
     _phases: dict[tuple[str, Shape], PhaseCounts] = attrs.field(factory=dict, init=False)
     _sides: dict[tuple[Any, ...], Sides] = attrs.field(factory=dict, init=False)
     _numbers: dict[tuple[int, tuple[int, ...]], list[int]] = attrs.field(factory=dict, init=False)
-    _touched_by_groups: "Touched" = attrs.field(init=False)
-    _touched_by_drains: "Touched" = attrs.field(init=False)
+    touched_by_groups: "Touched" = attrs.field(init=False)
+    touched_by_drains: "Touched" = attrs.field(init=False)
     _tail_numbers: dict[int, int] = attrs.field(factory=dict, init=False)
     _drains: list[int] = attrs.field(factory=list, init=False)
     _drain_numbers: dict[int, int] = attrs.field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._touched_by_groups, self._touched_by_drains = Touched(self.counts), Touched(self.counts)
+        self.touched_by_groups, self.touched_by_drains = Touched(self.counts), Touched(self.counts)
 
     def part_numbers(self, codes: Sequence[int]) -> list[int]:
         """The numbers of parts."""
@@ -129,6 +133,12 @@ class PartTable:
         drain = number_of(ticks << FIELD | self.chain(chain), self._drain_numbers, self._drains)
         return number_of(counts << FIELD | drain, self._tail_numbers, self.tails)
 
+    def numbers_in(self, part: int) -> tuple[int, int, int]:
+        """The numbers that a part is made of: of what its groups touch, what its drain does, what is counted for it."""
+        code = self.listed[part]
+        tail = self.tails[code & LARGEST]
+        return code >> FIELD, self._drains[tail & LARGEST] & LARGEST, tail >> FIELD
+
     def keys(self, codes: Array) -> Array:
         """The keys of the bands of these parts whose drains do not wait; those that wait are one more."""
         drains = np.asarray(self.tails, np.int64) & LARGEST
@@ -136,16 +146,16 @@ class PartTable:
 
     def groups(self, row: Array, size: int) -> int:
         """The number of what wait groups of so many descriptors touch, given the number of what each does."""
-        return self._touched_by_groups.number(size, row.tobytes())
+        return self.touched_by_groups.number(size, row.tobytes())
 
     def chain(self, row: Array) -> int:
         """The number of what a drain touches, given the number of what each of its descriptors does."""
-        return self._touched_by_drains.number(0, row.tobytes())
+        return self.touched_by_drains.number(0, row.tobytes())
 
     def shape(self, key: int) -> BandShape:
         """The band of a key."""
         drain = self._drains[key >> 1 & LARGEST]
-        groups, chain = self._touched_by_groups.value(key >> FIELD + 1), self._touched_by_drains.value(drain & LARGEST)
+        groups, chain = self.touched_by_groups.value(key >> FIELD + 1), self.touched_by_drains.value(drain & LARGEST)
         return _band_shape((groups, drain >> FIELD, key & 1 > 0, chain))
 
     def band(self, band: PlannedBand) -> PlacedBand:

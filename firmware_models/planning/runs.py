@@ -1,4 +1,4 @@
-"""Runs of nests: what a worker goes through, and the different bands among it, written out when they are asked for."""
+"""Runs of nests: what a worker goes through, and the different bands among it, written out."""
 
 from array import array
 from collections import deque
@@ -22,40 +22,36 @@ Array = Any
 
 @attrs.define(eq=False)
 class NestRuns:
-    """The runs of a worker: written out the first time that they are asked for and kept, or each time where `long`.
+    """The runs of a worker of a long launch: written out each time that they are asked for.
 
     `gone_through` says that the numbers of all its bands are known.
     """
 
     numbers: BandNumbers
     nodes: Sequence[Node]
-    long: bool
     gone_through: bool = attrs.field(default=False, init=False)
-    _kept: tuple[BandRun, ...] = attrs.field(default=(), init=False)
 
     def __iter__(self) -> Iterator[BandRun]:
-        if self.long:
-            return self._written()
-        if not self.gone_through:
-            self._kept = tuple(self._written())
-        return iter(self._kept)
-
-    def _written(self) -> Iterator[BandRun]:
         for sequence, times in sequences(self.numbers.table, self.nodes):
-            yield BandRun(array("i", self.numbers.of(sequence).tobytes()), times)
+            yield band_run(self.numbers, sequence, times)
         self.gone_through = True
+
+
+def band_run(numbers: BandNumbers, sequence: Array, times: int) -> BandRun:
+    """The run of a sequence of parts."""
+    return BandRun(array("i", numbers.of(sequence).tobytes()), times)
 
 
 @attrs.frozen(eq=False)
 class NestBands(Sequence[BandShape]):
     """The different bands of a launch, each made when it is looked at.
 
-    A band is there as soon as a run has brought its number; how many there are is known once all runs have been gone
-    through, which this does where nobody else has.
+    A band is there as soon as a run has brought its number. How many there are is known once all runs have been written
+    out: of a long launch this goes through those of its `workers` where nobody else has, since nothing less does.
     """
 
     numbers: BandNumbers
-    workers: Sequence[NestRuns]
+    workers: Sequence[NestRuns] = ()
 
     def __len__(self) -> int:
         for runs in self.workers:

@@ -102,6 +102,7 @@ class Sides:
     answers: list[Array] = attrs.field(factory=list, init=False)
     _movers: dict[bytes, list[Mover]] = attrs.field(factory=dict, init=False)
     _known: dict[tuple[bytes, tuple[int, ...]], int] = attrs.field(factory=dict, init=False)
+    _by_kind: dict[bytes, Array] = attrs.field(factory=dict, init=False)
 
     def movers(self, moves_with: Array) -> list[Mover]:
         """The descriptors by those that move together."""
@@ -126,9 +127,20 @@ class Sides:
     def answered(self, moves_with: Array, ahead: Sequence[Array]) -> Array:
         """The answers where the descriptors of each mover are as far ahead as the array of that mover says."""
         movers = self.movers(moves_with)
-        kinds = np.stack([mover.kinds(places) for mover, places in zip(movers, ahead, strict=True)])
-        firsts, which = distinct(kinds) if len(movers) > 1 else _distinct_kinds(kinds[0])
-        return self.answers_of(moves_with, kinds[:, firsts])[which]
+        kinds = [mover.kinds(places) for mover, places in zip(movers, ahead, strict=True)]
+        if len(movers) == 1:
+            return self._of_kinds(moves_with, movers[0])[kinds[0]]
+        firsts, which = distinct(np.stack(kinds))
+        return self.answers_of(moves_with, np.stack(kinds)[:, firsts])[which]
+
+    def _of_kinds(self, moves_with: Array, mover: Mover) -> Array:
+        """The answer of each kind, where all descriptors move together."""
+        key = moves_with.tobytes()
+        known = self._by_kind.get(key, np.zeros(0, np.int32))
+        if len(known) < len(mover.places):
+            new = self.answers_of(moves_with, np.arange(len(known), len(mover.places))[None])
+            known = self._by_kind[key] = np.concatenate((known, new))
+        return known
 
     def together(self, ahead: Array) -> Array:
         """The answers where all descriptors are as far ahead."""
@@ -154,13 +166,3 @@ class Sides:
             for group in mover.groups:
                 rows[:, group.members] = group.numbers(ahead)[group.which].T
         return rows
-
-
-def _distinct_kinds(kinds: Array) -> tuple[Array, Array]:
-    """`distinct` of one row of small numbers, without sorting."""
-    first = np.full(int(kinds.max(initial=-1)) + 1, -1)
-    first[kinds[::-1]] = np.arange(len(kinds))[::-1]
-    present = np.flatnonzero(first >= 0)
-    renumbered = np.zeros(len(first), np.int64)
-    renumbered[present] = np.arange(len(present))
-    return first[present], renumbered[kinds]

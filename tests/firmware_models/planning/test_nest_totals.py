@@ -76,7 +76,7 @@ def test_ten_million_tiles_are_planned_without_writing_a_run_out(name, monkeypat
     monkeypatch.setattr(BlockMaker, "blocks", None)
     asked = KINDS[name](3200, 3125)
     geometry = packet_geometry(asked, random.Random(name))
-    drawn = plan_launch(geometry, DeviceSpec(), 4)
+    drawn = plan_launch(geometry, DeviceSpec(), 4, most_kept=-1)
     assert drawn.writes.payload_bytes == (
         geometry.output_bytes if packs(asked) else prod(asked.shape) * linear_width(asked)
     )

@@ -12,13 +12,14 @@ import numpy as np
 
 from tessbed.kernels.a65.blocks import Block, Gap
 from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_PIXELS, Copy, FillStep, PieceCopies, Step, StridedView, items
+from tessbed.kernels.a65.numpy_turns import item_ps
 from tessbed.kernels.a65.numpy_values import LONG, WORD
 from tessbed.kernels.plan import Plan
 
 FEW_CHANNELS = 8
 """Fewer than that are moved channel by channel where the pixels make the longer loop."""
-LONG_CHANNELS = 64
-"""From so many on, only the padding behind them is filled."""
+FILL_BYTE_PS = 30
+"""What a byte takes that is filled among others; of pixels with little padding, only that is filled."""
 FEW_PIXELS = 512
 """Fewer are copied in one step."""
 LONGEST_ITEM = 1 << 30
@@ -40,7 +41,7 @@ def padding_of(plan: Plan, block: Block) -> FillStep | None:
     missing, planes = block.plane_bytes - block.channels, plan.tiled_dtype.width
     if not plan.packs or missing <= 0:
         return None
-    if block.channels < LONG_CHANNELS:
+    if planes * block.plane_bytes * FILL_BYTE_PS < planes * item_ps(missing):
         shape, strides = (*block.extents, planes * block.plane_bytes), (*block.tiled, 1)
         return FillStep(StridedView(BYTE, shape, block.tiled_offset, strides), fill_of(plan))
     shape, strides = (*block.extents, planes), (*block.tiled, block.plane_bytes)

@@ -45,11 +45,14 @@ from tessbed.kernels.a65.numpy_values import (
     Conversion,
     join_planes,
     planes_of,
+    split_words,
 )
 from tessbed.kernels.plan import Plan
 
 KEPT_BOXES = 16
 """Of a tensor that has more, boxes are found again in each call."""
+STRAIGHT_WORDS = 1 << 14
+"""From so many on, words that follow each other are taken apart where they are; fewer are quicker to copy first."""
 LONG_RUN = 192
 """Scalars in a row from which on numpy calculates on the linear side itself."""
 
@@ -109,6 +112,12 @@ class Relay:
         return self.channel in self.order[:-1]
 
     @property
+    def single_words(self) -> bool:
+        """Whether words that are packed are single channels, whose bytes follow each other in tiles, too."""
+        words = self.plan.packs and self.plan.tiled_dtype.width > 1
+        return words and all(tiles.stored_channels == 1 for tiles in self.plan.classes)
+
+    @property
     def collides(self) -> bool:
         """Whether rows of channels collide on the linear side."""
         if not self.scattered or not self.contiguous:
@@ -155,10 +164,16 @@ class Relay:
         rows = linear_layout(extents, self.order, self.channel, flat, apart)
         layout = dense_layout(self.plan, extents, self.order, cuts) if self.turned else rows
         change, planes = self._pack(layout, rows) if self.plan.packs else self._unpack(layout)
+        if self.single_words:
+            layout = layout._replace(
+                strides=tuple([2 * stride for stride in layout.strides]), channel_step=2 * layout.channel_step
+            )
         blocks = blocks_of(self.plan, layout.strides, cuts, layout.channel_step)
         return Bound([lane for block in blocks for lane in self._lanes(block, planes)], change)
 
     def _lanes(self, block: Block, planes: Sequence[np.ndarray]) -> Iterator[Lane]:
+        if self.single_words:
+            block = block._replace(channels=2, plane_bytes=2, channel_stride_bytes=1)
         fill = padding_of(self.plan, block)
         if fill:
             yield Lane(fill.target, fill.value, block.steps)
@@ -187,15 +202,20 @@ class Relay:
         if self.turned:
             scalars = SCRATCH.array(TURNED, (layout.size,), dtype)
             turns = layout.turns(scalars, single=self._one_by_one(layout))
-        planes, split = planes_of(scalars)
+        planes, split = ((scalars,), None) if self.single_words else planes_of(scalars)
+        straight = self.change is None and len(planes) > 1 and not self.turned and rows.size >= STRAIGHT_WORDS
 
         def change(linear: np.ndarray) -> None:
+            if straight and linear.flags.c_contiguous:
+                split_words(planes, linear.reshape(-1))
+                return
             if make:
                 make(linear)
                 linear = made
             for turn in turns:
                 turn.dense[...] = turn.of(linear)
-            split()
+            if split:
+                split()
 
         return change, planes
 

@@ -133,9 +133,14 @@ def gathered_ps(scalars: int, channels: int) -> int:
     return scalars * (NEAR_PS + LOOP_PS // channels)
 
 
+def item_ps(size_bytes: int) -> int:
+    """An item, besides its bytes."""
+    return REGISTER_PS if size_bytes in REGISTER_BYTES else ITEM_PS
+
+
 def contiguous_ps(scalars: int, run: int) -> int:
     """Bytes that are copied as items of `run` each."""
-    return scalars * ITEM_BYTE_PS + scalars // run * (REGISTER_PS if run in REGISTER_BYTES else ITEM_PS)
+    return scalars * ITEM_BYTE_PS + scalars // run * item_ps(run)
 
 
 def columns_ps(scalars: int, channels: int, row: int, width: int) -> int:

@@ -53,6 +53,15 @@ def planes_of(scalars: np.ndarray) -> tuple[Sequence[np.ndarray], Callable[[], N
     return (low, high), split
 
 
+def split_words(planes: Sequence[np.ndarray], words: np.ndarray) -> None:
+    """Fills planes from words that follow each other, wherever they are; no byte behind the last one is looked at."""
+    low, high = planes
+    low[...] = words
+    lanes = words.view(BYTE)
+    high[:-1] = lanes[1:-1].view(WORD)
+    high[-1:] = lanes[-1:]
+
+
 def _nothing() -> None:
     """What is left to do where nothing is."""
 

@@ -131,7 +131,15 @@ def test_columns_are_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         assert_right(geometry)
 
 
-NO_BYTES = {"SMALL_SCALARS": 0, "SMALL_BLOCK_SCALARS": 0, "LANES": 0}
+def test_single_words() -> None:
+    """Words of one channel a tile are right, padded or not, in tiles of all classes and in any order."""
+    for pad16, axes, channels in product((False, True), (HWC, CHW), (1, 5)):
+        shape = (40, 50, channels) if axes == HWC else (channels, 40, 50)
+        for op, dtype, to in (("casttess", "bf16", "fp32"), ("tess", "bf16", None)):
+            assert_right(Geometry(op, shape, dtype, axes, (1, 7, 9, 1), pad16, to=to))
+
+
+NO_BYTES = {"SMALL_SCALARS": 0, "SMALL_BLOCK_SCALARS": 0, "LANES": 0, "STRAIGHT_WORDS": 0}
 
 
 def _always(*_: object) -> tuple[bool, bool]:
@@ -153,6 +161,7 @@ def _columns(plan: Plan, *_: object) -> tuple[bool, bool]:
 WAYS: dict[str, dict[str, object]] = {
     "as they are": {},
     "no bytes": NO_BYTES | {"FEW_CHANNELS": 0},
+    "words are copied": NO_BYTES | {"STRAIGHT_WORDS": 1 << 30},
     "bytes": {"SMALL_SCALARS": 1 << 30},
     "few bytes": {"SMALL_SCALARS": 1 << 30, "FEW_PIXELS": 0},
     "turned": NO_BYTES | {"_turns": _always, "TURNED_SCALARS": 0},

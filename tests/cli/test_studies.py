@@ -2,7 +2,6 @@
 
 import csv
 import json
-import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -10,6 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tessbed.scenarios.study.scenario_timer import ScenarioTimer
+from tests.cli.conftest import HEAD, Said
+from tests.cli.forks import fork
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -25,37 +26,41 @@ COMMANDS = {
     "sweep": SWEPT,
     "search": (*SOUGHT, *HERE),
 }
-ONE_CORE = ("--set", "jobs.*.backend=ev74", "--set", "device.cores=1")
+ON_DEVICE = ("--set", "jobs.*.backend=ev74")
 TIMED = ("--set", "jobs.*.timeout_ticks=9_000_000")
-INSTEAD = "job compact has a timeout, which only the event engine models"
+INSTEAD = "job head has a timeout, which only the event engine models"
 
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path, monkeypatch) -> None:
+    """A folder with a small scenario in it."""
     monkeypatch.chdir(tmp_path)
+    Path("head.toml").write_text(HEAD)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_another_engine_is_reported(command) -> None:
     """Where simpy runs in place of exact, stderr says so in a sentence, and the document has the same reason."""
     for more, engine, instead in ((TIMED, "simpy", INSTEAD), ((), "exact", None)):
-        said = _apart(command, "documents-2x17", *ONE_CORE, *more, *COMMANDS[command], "--json")
-        reported = json.loads(said.stdout)
+        said = _apart(command, "head.toml", *ON_DEVICE, *more, *COMMANDS[command], "--json")
+        reported = json.loads(said.out)
         assert (reported["engine"], reported["instead"]) == (engine, instead)
-        assert (f"engine simpy, not exact: {INSTEAD}\n" in said.stderr) == (engine == "simpy")
-        assert ("engine" in said.stderr) == (engine == "simpy")
+        assert (f"engine simpy, not exact: {INSTEAD}\n" in said.err) == (engine == "simpy")
+        assert ("engine" in said.err) == (engine == "simpy")
 
 
-def _apart(*arguments: object) -> subprocess.CompletedProcess[str]:
+def _apart(*arguments: object) -> Said:
     """In a process of its own: whatif tries 256 MiB of scratch, which this one would be seen to have had."""
-    line = [sys.executable, "-m", "tessbed", *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, check=True)
+    done = fork(*map(str, arguments), folder=Path.cwd())
+    assert done["code"] == 0
+    return Said(*done.values())
 
 
 def test_whatif_shows_as_many_parameters_as_asked() -> None:
     """The first rows of the whole table, and how many more change something or nothing; the document has all."""
     whole, short, document = (
-        _apart("whatif", "luma", *HERE, *more).stdout for more in ((), ("--top", 2), ("--top", 2, "--json"))
+        _apart("whatif", "head.toml", *ON_DEVICE, *HERE, *more).out
+        for more in ((), ("--top", 2), ("--top", 2, "--json"))
     )
     table, rows = whole.split("\n\n")[1].splitlines(), json.loads(document)["rows"]
     moving = len(table) - 1
@@ -79,7 +84,10 @@ PLOTS = {
         ["device.workers", "device ticks", "device.slots", "1", "2, 3"],
     ),
     "bound": (("chroma",), ["device ticks", "chroma: memory port", "binding bound", "the run", "µs"]),
-    "whatif": (("luma", *HERE), ["change of the device ticks", "best value tried", "worst value tried", "cores = 4"]),
+    "whatif": (
+        ("head.toml", *ON_DEVICE, *HERE),
+        ["change of the device ticks", "best value tried", "worst value tried", "cores = 4"],
+    ),
     "compare": (
         ("chroma", "chroma", "--set2", "device.slots=1"),
         ["change of the device ticks", "chroma: write latency (slot, full tiles)", "µs"],

@@ -10,6 +10,7 @@ from tessbed.scenarios.library import load
 from tessbed.scenarios.study import attribution_report
 from tessbed.scenarios.study.compute_counts import GIVEN, compute_parts
 from tessbed.scenarios.study.measurement import measure_scenario, on_device, studied
+from tests.breadth import breadth
 from tests.scenarios.study.test_tick_attribution import random_measured
 
 EV74 = ["jobs.*.backend=ev74"]
@@ -20,7 +21,7 @@ def computed(measured, core) -> int:
     return sum(w.stalls["compute"] for w in measured.stats.workers if w.worker % measured.spec.cores == core)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", breadth(range(3), suite=1))
 def test_counts_times_their_parameters_are_the_ticks(seed) -> None:
     """On random tensors and devices, for every core: no remainder, and each part is its count times its parameter."""
     for measured in random_measured(40, seed):

@@ -3,17 +3,20 @@
 import os
 import threading
 from functools import partial
+from pathlib import Path
 
 import attrs
 import pytest
 
-from tessbed.scenarios.library import load
+from tessbed.scenarios.format.loader import compose
+from tessbed.scenarios.format.toml_source import parse_toml
 from tessbed.scenarios.study import sensitivity, worker_scaling
 from tessbed.scenarios.study.measurement import measure_scenario, on_device, studied
 from tessbed.scenarios.study.parallel_runs import ParallelRuns
 from tessbed.scenarios.study.sweep import executors
+from tests.scenarios.texts import SMALL
 
-SCENARIO = studied(load("strided-outputs", ["jobs.*.backend=ev74"]))
+SCENARIO = studied(compose(parse_toml(SMALL.replace("[[jobs]]\n", '[[jobs]]\nbackend = "ev74"\n'), "small"), Path()))
 DEVICES = [on_device(SCENARIO, workers=count).device for count in (3, 1, 4, 2)]
 
 

@@ -15,6 +15,7 @@ from tessbed.scenarios.runner import run_scenario
 from tessbed.scenarios.study.measurement import measure_scenario
 from tessbed.scenarios.study.tick_attribution import Term, attribute_core
 from tessbed.sim.spec.device_spec import DeviceSpec, override
+from tests.breadth import breadth
 from tests.geometries import random_geometries
 from tests.scenarios.test_engine_compare import firmware_device
 from tests.scenarios.texts import SMALL
@@ -108,7 +109,7 @@ def random_scenarios(count, seed):
             yield attrs.evolve(base, device=override(DeviceSpec(), firmware_device(rng)), jobs=(job,))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", breadth(range(3), suite=1))
 def test_slices_sum_to_the_account_on_random_devices(seed, tmp_path) -> None:
     """The same with few channels and credits, either arbitration, any data movement, more workers than cores."""
     for number, scenario in enumerate(random_scenarios(25, f"trace/{seed}")):

@@ -14,6 +14,7 @@ from tessbed.scenarios.timeline.timeline import Timeline
 from tessbed.sim.errors import HangError
 from tessbed.sim.fault_injection import FAULT_KINDS, Fault, by_number
 from tessbed.sim.spec.device_spec import DeviceSpec, override
+from tests.breadth import breadth
 from tests.geometries import random_geometries
 from tests.scenarios.test_engine_compare import firmware_device
 from tests.scenarios.texts import SMALL
@@ -30,7 +31,7 @@ def random_fault(rng: random.Random) -> Fault:
     return Fault(kind, ticks=rng.choice((1, 500, 60_000)), worker=rng.randrange(3), transfer=rng.randrange(4))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", breadth(range(4), suite=1))
 def test_scenarios_with_faults(seed, tmp_path) -> None:
     """Several jobs on a random device, with faults and timeouts, up to hangs, losses and resets."""
     base, rng = compose(parse_toml(SMALL, "f"), Path()), random.Random(f"anything/{seed}")
@@ -77,7 +78,7 @@ def unsafe_body(rng: random.Random, bands):
     return body
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", breadth(range(6), suite=2))
 def test_bodies_that_keep_no_rule(seed, tmp_path) -> None:
     """Random bodies on random devices, some with a fault or a stall, some stopped by a reset in the middle."""
     for number in range(40):

@@ -15,17 +15,19 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.abc import MetaPathFinder
 from importlib.machinery import FileFinder, ModuleSpec, SourceFileLoader
-from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from tessbed.kernels.custom.declaration import Kernel
 from tessbed.kernels.custom.source_tree import keep_tree
 from tessbed.kernels.errors import ContractError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 GROUP = "tessbed.kernels"
 FOREIGN = ("<frozen", str(Path(importlib.__file__).parent), str(Path(__file__).parents[2]))
@@ -70,7 +72,7 @@ def parse_reference(text: str, folder: Path) -> Reference | None:
 
 def registered_names() -> list[str]:
     """The names of kernels that installed packages register; none of them is loaded."""
-    return sorted({point.name for point in entry_points(group=GROUP)})
+    return sorted({point.name for point in _entry_points()})
 
 
 def load_kernel(text: str, folder: Path = Path()) -> Kernel:
@@ -88,8 +90,15 @@ def load_kernel(text: str, folder: Path = Path()) -> Kernel:
     return _named(_load_module(found.module, text), found, found.module)
 
 
+def _entry_points() -> "EntryPoints":
+    """What installed packages register. That module brings a parser of e-mail: it is imported when it is asked."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group=GROUP)
+
+
 def _registered(text: str) -> Reference:
-    for point in entry_points(group=GROUP):
+    for point in _entry_points():
         if point.name == text:
             return Reference(text, point.attr, module=point.module)
     known = registered_names()

@@ -57,9 +57,9 @@ def _seconds(*arguments: str) -> float:
 
 QUICK = {  # a command line, and what it must not import: all else that a run needs
     ("list",): (),
-    ("show", "luma"): (),
-    ("show", "luma", "--source"): ("numpy", "tree_sitter"),
-    ("validate", "luma"): (),
+    ("show", "luma"): ("importlib.metadata",),
+    ("show", "luma", "--source"): ("numpy", "tree_sitter", "importlib.metadata"),
+    ("validate", "luma"): ("importlib.metadata",),
     ("run", "--help"): ("numpy", "tree_sitter", "attrs"),
     ("sweep", "--nope"): ("numpy", "tree_sitter", "sqlite3"),
     ("drill",): ("numpy", "tree_sitter"),

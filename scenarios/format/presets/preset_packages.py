@@ -7,11 +7,14 @@ An entry point of the group `tessbed.presets` names a package; the preset is the
 """
 
 from importlib.machinery import ModuleSpec
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "tessbed.presets"
 
@@ -37,13 +40,15 @@ class PackagePreset:
 
 def package_presets() -> dict[str, PackagePreset]:
     """The presets of all installed packages by name, sorted; of two with one name, that of the first package."""
+    from importlib.metadata import entry_points  # with a parser of e-mail: a twentieth of the start of a command
+
     found: dict[str, PackagePreset] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
         found.setdefault(entry.name, _located(entry))
     return found
 
 
-def _located(entry: EntryPoint) -> PackagePreset:
+def _located(entry: "EntryPoint") -> PackagePreset:
     package = entry.value.partition(":")[0].strip()
     top, *inner = package.split(".")
     spec = _spec(top)

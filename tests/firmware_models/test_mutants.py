@@ -9,6 +9,7 @@ import pytest
 from tessbed.sim.checkers.hazards import Checker
 from tessbed.sim.errors import HazardError
 from tessbed.sim.interleavings.actions import Thread
+from tests.breadth import breadth
 from tests.contract.backends import plan_of
 from tests.firmware_models.mutants import MUTANTS, Mutant
 from tests.firmware_models.rig import Rig, build, launch, random_phases, source_of
@@ -107,7 +108,7 @@ def never_accused(count: int, seed: int) -> None:
             assert rig.span().tobytes() == wanted, f"{name_of(geometry)} {changes} {phases} {order}"
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", breadth(range(3), suite=1))
 def test_clean_firmware_is_never_accused(seed: int) -> None:
     """Random tensors, addresses, granules, grids, slots and scratch, in random orders: right, and no finding."""
     never_accused(50, 61 + seed)

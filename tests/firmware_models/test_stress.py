@@ -7,6 +7,7 @@ import pytest
 
 from tessbed.sim.errors import SpecError
 from tessbed.sim.spec.device_spec import DeviceSpec, override
+from tests.breadth import breadth
 from tests.contract.backends import plan_of
 from tests.firmware_models.rig import launch, random_phases, source_of
 from tests.geometries import name_of, random_geometries
@@ -55,7 +56,7 @@ def check(count: int, seed: int) -> None:
         assert done.record.completion.status == 0, case
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", breadth(range(6), suite=2))
 def test_any_device(seed: int) -> None:
     """Any granule, grid, slots, scratch, DMA limits and data movement: right bytes, nothing else touched."""
     check(50, 7400 + seed)

@@ -1,7 +1,8 @@
 """A program of its own: row programs with altered numbers, run between guard pages. A fault ends it.
 
-Run as `python -m tests.kernels.a65.forged_programs OP`. Every number of some programs takes values that an error
-could give it. What is refused must have written nothing; what is not refused must stay inside the storage.
+Run as `python -m tests.kernels.a65.forged_programs OP ENDS`. Every number of some programs takes values that an error
+could give it. What is refused must have written nothing; what is not refused must stay inside the storage, at both ends
+of the pages where ENDS is 2, at one of them in turn where it is 1.
 """
 
 import struct
@@ -38,14 +39,14 @@ def forgeries(program: bytes) -> Iterator[tuple[int, int, bytes]]:
                 yield at, value, struct.pack(f"={len(numbers)}q", *numbers[:at], value, *numbers[at + 1 :])
 
 
-def main(op: str) -> None:
+def main(op: str, ends: int) -> None:
     """All forgeries; prints how many were refused and how many did no harm."""
     sides = Guarded(16), Guarded(16)
     refused = harmless = 0
     for geometry, program, tiled_bytes, linear_bytes in programs(op):
         print(name_of(geometry), flush=True)
-        for at, value, forged in forgeries(program):
-            for phase in (None, 0):
+        for turn, (at, value, forged) in enumerate(forgeries(program)):
+            for phase in (None, 0, None)[(turn + at) % 2 :][:ends]:
                 tiled, linear = (
                     side.place(count, phase) for side, count in zip(sides, (tiled_bytes, linear_bytes), strict=True)
                 )
@@ -65,4 +66,4 @@ def main(op: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], int(sys.argv[2]))

@@ -17,6 +17,7 @@ from tessbed.scenarios.study.measurement import measure_scenario, on_device, stu
 from tessbed.scenarios.study.parameters import knobs
 from tessbed.scenarios.study.tick_attribution import attribute_ticks, utilisation
 from tessbed.sim.spec.device_spec import DeviceSpec, override
+from tests.breadth import breadth
 from tests.contract.backends import plan_of
 from tests.geometries import random_geometries
 from tests.requests import request_of
@@ -48,7 +49,7 @@ def random_measured(count, seed):
         yield measure_scenario(scenario).jobs[0]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", breadth(range(4), suite=2))
 def test_accounts_sum_and_bounds_hold(seed) -> None:
     """Every tick of a makespan has one place; no makespan is below any bound; nothing is busier than it exists."""
     for measured in random_measured(60, seed):

@@ -13,6 +13,7 @@ from tessbed.scenarios.load.program import LoadProgram
 from tessbed.scenarios.model import Scenario
 from tessbed.scenarios.study.load.compilation import compile_load
 from tessbed.scenarios.study.load.verification import verification
+from tests.breadth import breadth
 
 ARRIVALS = (
     "{{ every = {0} }}",
@@ -170,13 +171,13 @@ def check(seeds: range, made: Callable[[int], str] = random_load) -> None:
         assert found["disagreement"] is None, f"{found}\n{text}"
 
 
-@pytest.mark.parametrize("first", range(0, 40, 10))
+@pytest.mark.parametrize("first", breadth(range(0, 40, 10), suite=2))
 def test_random_loads_agree_to_the_tick(first: int) -> None:
     """Some of the loads of the long test."""
     check(range(first, first + 10))
 
 
-@pytest.mark.parametrize("first", range(0, 40, 10))
+@pytest.mark.parametrize("first", breadth(range(0, 40, 10), suite=2))
 def test_random_faults_on_devices_with_several_jobs_agree(first: int) -> None:
     """Lost jobs take others along, are found late, or not; jobs of a queue wait for them."""
     check(range(first, first + 10), random_ring)

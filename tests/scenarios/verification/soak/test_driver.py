@@ -1,8 +1,7 @@
 """Soaks: balanced under every fault profile, the same account every time, and not blind."""
 
 import json
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +15,7 @@ from tessbed.scenarios.verification.soak import driver, world
 from tessbed.scenarios.verification.soak.driver import ALONE_JOBS, run_soak
 from tessbed.scenarios.verification.soak.fault_profiles import PROFILES, fault_plan
 from tessbed.sim.fault_injection import FAULT_KINDS
+from tests.cli.forks import fork
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -33,7 +33,7 @@ def test_every_account_balances(profile: str) -> None:
 
 def test_the_same_seed_gives_the_same_account() -> None:
     """Two soaks of one seed are equal to the last tick; another seed is another life."""
-    first, again, other = (run_soak(load("soak"), 80, "all", seed).document() for seed in (3, 3, 4))
+    first, again, other = (run_soak(load("soak"), 50, "all", seed).document() for seed in (3, 3, 4))
     assert first == again
     assert first["digests"] != other["digests"]
 
@@ -96,22 +96,20 @@ def test_senseless_requests_are_refused(jobs: int, profile: str, words: str) -> 
             run_soak(load("soak", ["jobs.*.backend=a65"]), count, "none", 1)
 
 
-def test_the_command_prints_an_account() -> None:
+def test_the_command_prints_an_account(tmp_path: Path) -> None:
     """`tessbed soak --json` gives the document and exit code 0; talk goes to stderr."""
-    command = [sys.executable, "-m", "tessbed", "soak", "soak", "--jobs", "40", "--seed", "5", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    reported = json.loads(done.stdout)
+    done = fork("soak", "soak", "--jobs", "40", "--seed", "5", "--json", folder=tmp_path)
+    assert (done["code"], done["err"]) == (0, "")
+    reported = json.loads(done["out"])
     assert (reported["schema_version"], reported["verdict"], reported["jobs"], reported["seed"]) == (1, "ok", 40, 5)
 
 
-def test_the_command_refuses_what_has_no_job_for_the_device() -> None:
+def test_the_command_refuses_what_has_no_job_for_the_device(tmp_path: Path) -> None:
     """A scenario without an EV74 tensor is a usage error, exit code 2, in one line."""
-    command = [sys.executable, "-m", "tessbed", "soak", "soak", "--set", "jobs.*.backend=a65"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "nothing to soak" in done.stderr
-    assert "Traceback" not in done.stderr
+    done = fork("soak", "soak", "--set", "jobs.*.backend=a65", folder=tmp_path)
+    assert done["code"] == 2
+    assert "nothing to soak" in done["err"]
+    assert "Traceback" not in done["err"]
 
 
 def test_a_failure_of_ours_is_no_usage_error(

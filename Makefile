@@ -15,8 +15,9 @@ INSTALL := $(PIP) --editable
 SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h sim/exact/*.c scenarios/load/*.c)
 ROOMS   := sim kernels runtime firmware_models scenarios tessbed
 
-# Tests start hundreds of processes. Where Python is told to write no compiled modules, each would compile all anew.
-PYTEST := $(PY) -m compileall -q $(ROOMS) && $(PY) -m pytest -n $(JOBS)
+# Tests start hundreds of processes. Where Python is told to write no compiled modules, each would compile all anew, and
+# each run of pytest all tests.
+PYTEST := $(PY) -m compileall -q $(ROOMS) && PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo calibrate-demo test check lint long mutants bench docs docs-site dist clean

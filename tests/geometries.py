@@ -7,10 +7,11 @@ Strides follow the sorted-span rule (each at least the span of all smaller ones)
 
 from collections.abc import Sequence
 from itertools import product
+from math import prod
 from random import Random
 from typing import Any
 
-from tests.oracle import WIDTHS, Geometry, linear_bytes, tiled_bytes
+from tests.oracle import WIDTHS, Geometry, linear_bytes
 
 RANKS = (1, 2, 3, 4, 5, 6)
 KINDS = tuple(product(("tess", "detess"), ("int8", "bf16"), (None,))) + (
@@ -55,8 +56,24 @@ def _fitting(random: Random, index: int, kinds: Sequence[Kind]) -> Geometry:
     kind = kinds[index // len(RANKS) % len(kinds)]
     while True:
         geometry = _draw(random, rank, *kind)
-        if linear_bytes(geometry) <= MAX_BYTES and tiled_bytes(geometry) <= MAX_BYTES:
+        if linear_bytes(geometry) <= MAX_BYTES and tiled_size(geometry) <= MAX_BYTES:
             return geometry
+
+
+def tiled_size(geometry: Geometry) -> int:
+    """Bytes of the tiled side, tile by tile. The oracle counts them byte by byte: most of what drawing would take."""
+    axes = geometry.axes or (-1, *range(len(geometry.shape) - 3, len(geometry.shape)))
+    tile = geometry.tile or (1, *(geometry.cblocked or ()))
+    d, h, w, c = (_cuts(1 if axis == -1 else geometry.shape[axis], part) for axis, part in zip(axes, tile, strict=True))
+    group = 16 if geometry.pad16 or geometry.cblocked else 1
+    rows = [-(-channels // group) * group * WIDTHS[geometry.dtype] for channels in c]
+    tiles = sum(-(-pixels * row // 16) * 16 for pixels in map(prod, product(d, h, w)) for row in rows)
+    return tiles * prod(extent for axis, extent in enumerate(geometry.shape) if axis not in axes)
+
+
+def _cuts(extent: int, part: int) -> list[int]:
+    """The parts that an extent is cut into."""
+    return [min(part, extent - first) for first in range(0, extent, part)]
 
 
 def _draw(random: Random, rank: int, op: str, dtype: str, to: str | None) -> Geometry:

@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import pytest
 
-from tests.geometries import KINDS, MAX_BYTES, RANKS, name_of, random_geometries
+from tests.geometries import FAMILY, KINDS, MAX_BYTES, RANKS, name_of, random_geometries, tiled_size
 from tests.golden.by_hand import BY_HAND, TESS, ByHand
 from tests.golden.realworld import REALWORLD, Recorded
 from tests.oracle import (
@@ -97,6 +97,12 @@ def test_geometries_are_the_same_every_time() -> None:
     """The generator depends on nothing but count and seed, and a longer list starts with the shorter one."""
     assert random_geometries(40, seed=5) == random_geometries(300, seed=5)[:40]
     assert random_geometries(40, seed=5) != random_geometries(40, seed=6)
+
+
+def test_sizes_of_geometries_are_those_counted_one_by_one() -> None:
+    """By which geometries are drawn again or kept: of every kind, rank and layout."""
+    for geometry in (*random_geometries(120, seed=3), *random_geometries(120, seed=3, kinds=FAMILY)):
+        assert tiled_size(geometry) == tiled_bytes(geometry)
 
 
 def test_geometries_reach_the_corners() -> None:

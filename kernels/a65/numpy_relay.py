@@ -34,7 +34,9 @@ from tessbed.kernels.a65.numpy_turns import (
     scattered_ps,
 )
 from tessbed.kernels.a65.numpy_values import (
+    LANE,
     LINEAR,
+    LONG,
     MADE,
     PLANE,
     SCALARS,
@@ -269,22 +271,22 @@ class Relay:
 
     def _turn(self, layout: Layout, planes: list[np.ndarray]) -> Change:
         """What makes linear scalars of the planes of dense pixels: they are turned while they are short."""
-        dtype, width = self.linear.dtype, len(planes)
-        raised = self.change is None and dtype.itemsize > width
-        columns = self.columns
+        raised = self.change is None and self.linear.dtype.itemsize > len(planes)
         scalars, join = planes[0], None
-        if width > 1:
-            scalars = SCRATCH.array(LINEAR, (layout.size,), dtype if raised and not columns else WORD)
-            join = join_planes(planes, scalars.dtype)
-        turn = rows_of_columns(layout, scalars, raised) if columns else one_by_one(layout, scalars)
+        if len(planes) > 1:
+            scalars = SCRATCH.array(LINEAR, (layout.size,), WORD)
+            join = join_planes(planes, WORD)
+        turn = rows_of_columns(layout, scalars, raised) if self.columns else one_by_one(layout, scalars)
 
         def turned(rows: np.ndarray) -> None:
             if join:
                 join(scalars)
             turn(rows)
 
+        if raised:
+            return self._stored(layout, turned) if self.columns else self._raised(layout, turned)
         if self.change is None:
-            return self._stored(layout, turned) if raised and columns else turned
+            return turned
         goal = SCRATCH.array(TURNED, layout.shape, scalars.dtype)
         widen = self.change(goal, dict(self.plan.parameters))
 
@@ -293,6 +295,17 @@ class Relay:
             widen(linear)
 
         return self._stored(layout, changed)
+
+    def _raised(self, layout: Layout, make: Change) -> Change:
+        """What makes words in scratch, as the upper halves of linear scalars whose lower ones are zero."""
+        longs = SCRATCH.array(LANE + WORD.itemsize, layout.shape, LONG)
+        upper = np.ndarray(longs.shape, WORD, longs.base, WORD.itemsize, longs.strides)  # pyright: ignore[reportArgumentType]
+
+        def change(linear: np.ndarray) -> None:
+            make(upper)
+            self.copy(linear, longs)
+
+        return change
 
 
 def copy_to(target: np.ndarray, source: np.ndarray) -> None:
@@ -377,9 +390,10 @@ def _turns(plan: Plan, change: Conversion | None, tile_row: int, row: int, conti
     pixel, raised = plan.classes[0].extents[0], change is None and plan.linear_dtype.width > width
     single, in_columns = scattered_ps(scalars, row, width), columns_ps(scalars, channels, row, width)
     if raised:
-        single, in_columns = single + scalars * JOIN_PS // 2, in_columns + scalars * RAISE_PS
+        single, in_columns = single + scalars * RAISE_PS, in_columns + scalars * RAISE_PS
     columns = in_columns < single and (contiguous or raised or change is not None)
-    moved = width * contiguous_ps(scalars, pixel * (plan.classes[0].extents[3] if width == 1 else 1))
+    dense = width == 1 and plan.classes[0].stored_channels == pixel
+    moved = width * contiguous_ps(scalars, pixel * (plan.classes[0].extents[3] if dense else 1))
     if change is None and (width == 1 or channels < FEW_CHANNELS):
         moved += BOX_PS + (scalars * JOIN_PS if width > 1 else 0)
     moved += in_columns if columns else single

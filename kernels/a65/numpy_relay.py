@@ -19,13 +19,20 @@ import numpy as np
 from tessbed.kernels.a65.blocks import AxisCut, Block, Ints, axes_of, blocks_of
 from tessbed.kernels.a65.numpy_boxes import WHOLE, Box, boxes_of
 from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS, as_long_pixels, padding_of, run_views
-from tessbed.kernels.a65.numpy_layout import ROWS_APART_BYTES, Layout, PixelTurn, collide, dense_layout, linear_layout
+from tessbed.kernels.a65.numpy_layout import (
+    FEW_TILES,
+    ROWS_APART_BYTES,
+    Layout,
+    PixelTurn,
+    collide,
+    dense_layout,
+    linear_layout,
+)
 from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, StridedView, items
 from tessbed.kernels.a65.numpy_turns import (
     BOX_PS,
     CALL_PS,
     JOIN_PS,
-    RAISE_PS,
     columns_ps,
     contiguous_ps,
     gathered_ps,
@@ -237,7 +244,7 @@ class Relay:
         """Whether rows of channels are put together quicker one by one than pixel by pixel."""
         scalars, channels, width = prod(layout.shape), self.plan.c.extent, self.plan.tiled_dtype.width
         row = prod(layout.shape[layout.channel + 1 :])
-        single = scattered_ps(scalars, row, width) + channels * CALL_PS
+        single = scattered_ps(scalars, row, scalars * width) * 3 // 2 + channels * CALL_PS
         return single < gathered_ps(scalars, channels)
 
     def copy(self, target: np.ndarray, source: np.ndarray) -> None:
@@ -372,6 +379,8 @@ def _row_of(plan: Plan, axes: Sequence[int]) -> int:
     for at, axis in enumerate([axis - outer for axis in axes]):
         if axis < 1:
             break
+        if tile[axis] == 1:
+            return row * plan.axes[axis].extent  # a pixel of each tile, at even steps
         row *= tile[axis]
         if stored[at : at + 1] != [axis] or tile[axis] < plan.axes[axis].extent:
             break
@@ -388,13 +397,14 @@ def _turns(plan: Plan, change: Conversion | None, tile_row: int, row: int, conti
     if plan.packs:
         return width > 1, False
     pixel, raised = plan.classes[0].extents[0], change is None and plan.linear_dtype.width > width
-    single, in_columns = scattered_ps(scalars, row, width), columns_ps(scalars, channels, row, width)
-    if raised:
-        single, in_columns = single + scalars * RAISE_PS, in_columns + scalars * RAISE_PS
+    dense = pixel if plan.c.parts[0][1] >= FEW_TILES else channels
+    dense_bytes = min(scalars, PIECE_SCALARS) * dense // channels * width
+    single = scattered_ps(scalars, row, dense_bytes)
+    in_columns = columns_ps(scalars, dense, row, width, dense_bytes)
     columns = in_columns < single and (contiguous or raised or change is not None)
-    dense = width == 1 and plan.classes[0].stored_channels == pixel
-    moved = width * contiguous_ps(scalars, pixel * (plan.classes[0].extents[3] if dense else 1))
+    merged = width == 1 and plan.classes[0].stored_channels == pixel
+    moved = width * contiguous_ps(scalars, pixel * (plan.classes[0].extents[3] if merged else 1))
     if change is None and (width == 1 or channels < FEW_CHANNELS):
         moved += BOX_PS + (scalars * JOIN_PS if width > 1 else 0)
     moved += in_columns if columns else single
-    return moved * 6 < width * scattered_ps(scalars, tile_row, width) * 5, columns
+    return moved * 6 < width * scattered_ps(scalars, tile_row, scalars * width) * 5, columns

@@ -25,10 +25,11 @@ LAST_OF_FOUR = 3
 UPPER_HALF = np.array(0xFFFF0000, LONG)
 Take = Callable[[np.ndarray, np.ndarray], object]
 """(rows, columns): sets the rows of channels."""
-NEAR_PS, FAR_PS, NEAR_BYTES = 400, 900, 300_000
-"""Picoseconds of a scalar, or an item as large as a register, of pixels that stay in a cache and of others."""
+NEAR_PS, FAR_PS, GATHERED_PS, NEAR_BYTES = 400, 900, 300, 300_000
+"""Picoseconds of a scalar, or an item as large as a register, of pixels that stay in a cache and of others; and
+of rows that are read in turns."""
 LOOP_PS, CALL_PS, BOX_PS = 10_000, 1_500_000, 10_000_000
-CAST_PS, CAST_LOOP_PS, JOIN_PS, RAISE_PS = 170, 15_000, 500, 250
+CAST_PS, CAST_LOOP_PS, JOIN_PS = 170, 15_000, 500
 REGISTER_PS, ITEM_PS, ITEM_BYTE_PS, REGISTER_BYTES = 1_500, 5_000, 20, (1, 2, 4, 8, 16)
 COLUMN_BYTES, UNEVEN_PS = 4, 250
 """Bytes of a column, and what one takes longer where pixels are no whole columns."""
@@ -123,14 +124,14 @@ RAISED: tuple[Take, Take] = (_raise, _mask)
 """What makes words the upper halves of others: of the low words of columns, and of the high ones."""
 
 
-def scattered_ps(scalars: int, row: int, width: int) -> int:
-    """Scalars of this width that are copied one by one, in inner loops of `row` each."""
-    return scalars * ((NEAR_PS if scalars * width <= NEAR_BYTES else FAR_PS) + LOOP_PS // row)
+def scattered_ps(scalars: int, row: int, dense_bytes: int) -> int:
+    """Scalars of pixels of so many bytes that are copied one by one, in inner loops of `row` each."""
+    return scalars * ((NEAR_PS if dense_bytes <= NEAR_BYTES else FAR_PS) + LOOP_PS // row)
 
 
 def gathered_ps(scalars: int, channels: int) -> int:
     """Scalars of rows that are put together to pixels, one pixel at a time."""
-    return scalars * (NEAR_PS + LOOP_PS // channels)
+    return scalars * (GATHERED_PS + LOOP_PS // channels)
 
 
 def item_ps(size_bytes: int) -> int:
@@ -143,12 +144,10 @@ def contiguous_ps(scalars: int, run: int) -> int:
     return scalars * ITEM_BYTE_PS + scalars // run * item_ps(run)
 
 
-def columns_ps(scalars: int, channels: int, row: int, width: int) -> int:
+def columns_ps(scalars: int, channels: int, row: int, width: int, dense_bytes: int) -> int:
     """Dense pixels that become rows of channels by way of columns."""
     together = COLUMN_BYTES // width
     whole, rest = divmod(channels, together)
-    item = (
-        (NEAR_PS if scalars * width <= NEAR_BYTES else FAR_PS) + LOOP_PS // row + (UNEVEN_PS if rest and whole else 0)
-    )
-    moved = scalars // channels * (whole + min(rest, 1)) * item
+    items = scalars // channels * (whole + min(rest, 1))
+    moved = scattered_ps(items, row, dense_bytes) + (items * UNEVEN_PS if rest and whole else 0)
     return moved + scalars * (CAST_PS + CAST_LOOP_PS // row) + (min(together, channels) + 2) * CALL_PS

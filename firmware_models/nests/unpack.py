@@ -1,6 +1,7 @@
 """Nests of unpacking: the blocks of a worker, and in each the bands of its pixels, or of the channels of wide ones."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from math import gcd
 
 from tessbed.firmware_models.band import WorkItem
@@ -10,6 +11,7 @@ from tessbed.firmware_models.nests.nest import Leaf, Move, Node, loop_of, looped
 from tessbed.firmware_models.nests.unpack_bands import planned_band
 from tessbed.firmware_models.ops.unpack import (
     C,
+    Cut,
     D,
     Dimension,
     OutputBlock,
@@ -80,15 +82,15 @@ def _tiles(tile: int, inside: Range) -> list[AxisRange]:
 def _items(maker: UnpackMaker, box: Sequence[Range]) -> Callable[[tuple[int, ...]], WorkItem]:
     """The work item at an index: of an outer axis, or of tiles."""
 
-    def item_at(index: tuple[int, ...]) -> WorkItem:
-        cuts = []
-        for dimension, inside, position in zip(maker.dimensions, box, index, strict=True):
-            step = 1 if dimension.mapped is None else dimension.level.tile
-            low, high = max(inside[0], position * step), min(inside[1], (position + 1) * step)
-            cuts.append(maker.cut(dimension, *(inside if dimension.mapped in maker.whole else (low, high))))
-        return maker.item(cuts)
+    @cache
+    def cut_at(number: int, position: int) -> Cut:
+        dimension, inside = maker.dimensions[number], box[number]
+        if dimension.mapped in maker.whole:
+            return maker.cut(dimension, *inside)
+        step = 1 if dimension.mapped is None else dimension.level.tile
+        return maker.cut(dimension, max(inside[0], position * step), min(inside[1], (position + 1) * step))
 
-    return item_at
+    return lambda index: maker.item([cut_at(*of) for of in enumerate(index)])
 
 
 def block_nodes(maker: UnpackMaker, block: OutputBlock) -> list[Node]:

@@ -5,6 +5,7 @@ the number of tiles, at most 81 kinds of them are read, and most blocks have one
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -86,6 +87,7 @@ def _read(maker: UnpackMaker, block: OutputBlock, chosen: Sequence[TileKind], ti
     return _TileReads(which, part, ahead, steps)
 
 
+@lru_cache(maxsize=256)
 def _kinds(axis: TileAxis, inside: Range) -> list[TileKind]:
     """The tiles along an axis, by where a range begins and ends in each and by its extent."""
     (low, high), extent, tile = inside, axis.extent, axis.tile

@@ -15,6 +15,9 @@ matters. So an effect is kept for every rest at once. A loop that moves by `move
 
 The first turn of a loop comes behind other drains than the next ones. What is behind is a *window* of the last drains,
 relative to the turn: it is the same from one turn to the next as soon as it holds drains of the loop alone.
+
+What nodes do depends on how their drains lie to each other and to the window, not on where all of that is but for its
+shift. So what is known of one node is known of every other one of the same *structure*, such as those of other workers.
 """
 
 from collections.abc import Sequence
@@ -81,7 +84,7 @@ class Effect:
         last = self.shifted((count - 1) * move)
         later = self.waits.take(_behind(rolled(self.held, move))[:, -1])
         sums = rolled(spread(later, count - 1, move), (1 - count) * move)
-        return Effect(np.broadcast_to(last.held[:, -1:], self.held.shape), self.waits + sums[:, None])
+        return Effect(last.held[:, -1:].repeat(self.held.shape[1], axis=1), self.waits + sums[:, None])
 
 
 @attrs.define(eq=False)
@@ -93,8 +96,9 @@ class WaitCount:
 
     table: PartTable
     unit: int
-    _effects: dict[tuple[int, Window], tuple[Effect, Window]] = attrs.field(factory=dict, init=False)
-    _drains: dict[tuple[int, int, Window], Effect] = attrs.field(factory=dict, init=False)
+    _effects: dict[tuple[int, int, Window], tuple[Effect, Window]] = attrs.field(factory=dict, init=False)
+    _structures: dict[int, tuple[int, int]] = attrs.field(factory=dict, init=False)
+    _numbers: dict[tuple[Any, ...], int] = attrs.field(factory=dict, init=False)
 
     @classmethod
     def of(cls, table: PartTable, workers: Sequence[Sequence[Node]]) -> "WaitCount":
@@ -117,15 +121,40 @@ class WaitCount:
         """What they do behind a window, and the window behind them."""
         total: Effect | None = None
         for node in nodes:
-            key = id(node), window
-            known = self._effects.get(key)
-            if known is None:
-                known = self._leaf(node, window) if isinstance(node, Leaf) else self._loop(node, depth, window)
-                self._effects[key] = known
-            effect, window = known
+            effect, window = self._node(node, depth, window)
             total = total.then(effect) if total else effect
         assert total
         return total, window
+
+    def _node(self, node: Node, depth: int, window: Window) -> tuple[Effect, Window]:
+        """The same of one node; what is kept has it begin where shifts begin."""
+        structure, origin = self._structure(node, depth)
+        begin, ahead = origin % self.unit, origin // self.unit
+        key = structure, begin, _moved(window, -origin)
+        known = self._effects.get(key)
+        if known is None:
+            effect, behind = self._leaf(node, window) if isinstance(node, Leaf) else self._loop(node, depth, window)
+            known = self._effects[key] = effect.shifted(-ahead), _moved(behind, -origin)
+        effect, behind = known
+        return effect.shifted(ahead), _moved(behind, origin)
+
+    def _structure(self, node: Node, depth: int) -> tuple[int, int]:
+        """The number of a node's structure, and where its first drain begins."""
+        known = self._structures.get(id(node))
+        if known is None:
+            if isinstance(node, Leaf):
+                origin, structure = self._low(node), (self.table.footprint(node.band),)
+            else:
+                parts = [self._structure(each, depth + 1) for each in node.body]
+                origin = parts[0][1]
+                structure = node.count, node.drain_move(depth), *[(number, low - origin) for number, low in parts]
+            known = self._structures[id(node)] = self._numbers.setdefault(structure, len(self._numbers)), origin
+        return known
+
+    @staticmethod
+    def _low(leaf: Leaf) -> int:
+        """Where a drain begins the first time."""
+        return leaf.band.footprint.low + leaf.ahead.drain
 
     def _loop(self, loop: Loop, depth: int, window: Window) -> tuple[Effect, Window]:
         """Turn by turn until the window is the same, then all others at once."""
@@ -142,20 +171,11 @@ class WaitCount:
         return total, _moved(window, loop.count * move)
 
     def _leaf(self, leaf: Leaf, window: Window) -> tuple[Effect, Window]:
-        foot, low = self.table.footprint(leaf.band), leaf.band.footprint.low + leaf.ahead.drain
-        most, first = self.table.spec.slots - 1, low % self.unit
-        key = foot, first, _moved(window, -low)
-        known = self._drains.get(key)
-        if known is None:
-            known = self._drains[key] = self._drain(foot, first, _moved(window, first - low))
-        return known.shifted((low - first) // self.unit), ((*window, (foot, low))[-most:] if most else ())
-
-    def _drain(self, foot: int, low: int, window: Window) -> Effect:
-        """What a drain does."""
-        most, nearest = self.table.spec.slots - 1, self._met(foot, low, window)
-        held = np.arange(most + 1)
+        foot, low, most = self.table.footprint(leaf.band), self._low(leaf), self.table.spec.slots - 1
+        held, nearest = np.arange(most + 1), self._met(foot, low, window)
         waits = nearest[:, None] <= held
-        return Effect(np.where(waits, min(1, most), np.minimum(held + 1, most)), waits.astype(np.int64))
+        effect = Effect(np.where(waits, min(1, most), np.minimum(held + 1, most)), waits.astype(np.int64))
+        return effect, ((*window, (foot, low))[-most:] if most else ())
 
     def _met(self, foot: int, low: int, window: Window) -> Array:
         """By shift, how many before is the nearest drain of the window that it meets; `slots` where it meets none."""

@@ -13,10 +13,8 @@ from tessbed.firmware_models.band import WorkItem
 from tessbed.firmware_models.band_cache import BandTemplates
 from tessbed.firmware_models.geometry import PacketGeometry
 from tessbed.firmware_models.launch_outline import Outline
-from tessbed.firmware_models.nests import pack as pack_nest
 from tessbed.firmware_models.ops import pack
 from tessbed.firmware_models.planning import launch_summary
-from tessbed.firmware_models.planning.blocks import BlockMaker
 from tessbed.firmware_models.planning.enumerating_planner import EnumeratingPlanner
 from tessbed.firmware_models.planning.launch_summary import outline, plan_launch
 from tessbed.firmware_models.worker_loop import program_of
@@ -147,97 +145,6 @@ def test_small_launches_are_planned_band_by_band_and_are_the_same() -> None:
         assert planned(outline(geometry, spec, workers)) == planned(plan_launch(geometry, spec, workers))
         taken += geometry.tiles <= launch_summary.SMALL_TILES
     assert taken > 5
-
-
-NESTED = {
-    "a grid that is a block many times and a rest": (
-        Asked("tess", (23, 25, 64), "int8", HWC, (1, 1, 1, 64)), "_repeated"
-    ),
-    "rows whose tiles move apart": (Asked("detess", (60, 9, 17), "int8", HWC, (1, 7, 3, 5)), "_flat"),
-    "a loop that is taken turn by turn": (
-        Asked("tess", (5, 25, 26, 256), "int8", (-1, 1, 2, 3), (1, 1, 1, 256), strides_bytes=(166416, 6656, 256, 1)),
-        "_turn_by_turn",
-    ),
-}  # fmt: skip
-"""Launches, and the form of blocks in which some of their loops are."""
-
-
-@pytest.mark.parametrize("name", NESTED)
-def test_loops_in_loops_are_what_they_are_band_by_band(name, monkeypatch) -> None:
-    """Reads of a band that move apart, and an outer loop in which the inner ones repeat but it does not; in the form
-    that costs an engine least."""
-    asked, form = NESTED[name]
-    taken, blocks = [], getattr(BlockMaker, form)
-    monkeypatch.setattr(BlockMaker, form, lambda maker, nodes: taken.append(nodes) or blocks(maker, nodes))
-    for seed in range(2):
-        rng = random.Random(seed)
-        geometry = packet_geometry(asked, rng)
-        for spec in (device(rng), DeviceSpec()):
-            check(geometry, spec, 1 + 2 * seed)
-    assert taken
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(2))
-def test_an_outer_loop_of_long_ones_is_what_it_is_band_by_band(seed) -> None:
-    """Rows of odd places that repeat after 512 tiles, in volumes that do not; taken turn by turn by a worker alone."""
-    rng, strides = random.Random(seed), (100816, 1440, 24, 1)
-    asked = Asked("tess", (5, 70, 60, 24), "int8", (-1, 1, 2, 3), (1, 1, 1, 24), strides_bytes=strides)
-    geometry = packet_geometry(asked, rng)
-    for spec in (device(rng), DeviceSpec()):
-        check(geometry, spec, 1 + 2 * seed)
-
-
-LONG_TILES = {
-    "rows of several planes": (6, 50, 7, 16),
-    "planes that fit": (300, 2, 3, 16),
-    "rows of one": (4_000, 1, 16),
-    "rows that fit": (700, 7, 16),
-    "rows longer than a band": (60, 90, 16),
-    "one row": (1, 5_000, 16),
-    "one pixel of many channels": (1, 1, 30_000),
-    "wide pixels": (5, 4, 1_500),
-}
-
-
-@pytest.mark.parametrize("op", ["tess", "detess"])
-@pytest.mark.parametrize("shape", LONG_TILES.values(), ids=LONG_TILES)
-def test_a_tile_of_many_bands_by_runs_is_what_it_is_band_by_band(shape, op) -> None:
-    """A tile is cut into runs of bands, too: by rows, inside rows, and by the channels of wide pixels."""
-    for seed in range(4):
-        rng = random.Random(f"{op}/{shape}/{seed}")
-        axes, tile = (HWC, (1, *shape)) if len(shape) == 3 else ((0, 1, 2, 3), shape)
-        asked = Asked(op, shape, rng.choice(["int8", "bf16"]), axes, tile, pad16=False)
-        spec = device(rng)
-        spec = override(spec, {"scratch_bytes": 65536 + rng.choice([512, 512, 900]) * (1 + spec.slots)})
-        check(packet_geometry(asked, rng), spec, rng.choice([1, 3, 4, 7]))
-
-
-@pytest.mark.parametrize("shape", [(6, 50, 7, 16), (40, 6, 7, 16)], ids=str)
-def test_a_tile_of_planes_with_gaps_is_what_it_is_band_by_band(shape) -> None:
-    """Bands in different planes are no run, though each is as long as the next."""
-    _, height, width, channels = shape
-    row = width * channels
-    strides = (height * row + 48, row, channels, 1)
-    for seed in range(4):
-        rng = random.Random(seed)
-        spec = device(rng)
-        spec = override(spec, {"scratch_bytes": 65536 + 512 * (1 + spec.slots)})
-        asked = Asked("tess", shape, "int8", (0, 1, 2, 3), shape, strides_bytes=strides)
-        check(packet_geometry(asked, rng), spec, rng.choice([1, 3]))
-
-
-def test_bands_of_a_tile_need_not_be_counted_while_many_are_left(monkeypatch) -> None:
-    """While more than the square of a band's pixels are left, rows and bands are not cut one by one; they are right."""
-    cut = []
-    end = pack_nest.pixel_band_end
-    monkeypatch.setattr(pack_nest, "pixel_band_end", lambda *of: cut.append(of) or end(*of))
-    spec = override(DeviceSpec(), {"scratch_bytes": 65536 + 1024, "slots": 3})
-    for shape in ((6_000, 1, 16), (1_000, 5, 16), (300, 20, 16), (60, 45, 16)):
-        rng = random.Random(f"{shape}")
-        drawn = check(packet_geometry(Asked("tess", shape, "int8", HWC, (1, *shape)), rng), spec, 1)
-        assert len(cut) < drawn.counts["bands"] / 3, shape
-        cut.clear()
 
 
 MILLIONS = {

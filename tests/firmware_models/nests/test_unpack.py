@@ -20,3 +20,14 @@ def test_a_tile_of_many_bands_by_runs_is_what_it_is_band_by_band(shape) -> None:
         spec = device(rng)
         spec = override(spec, {"scratch_bytes": 65536 + rng.choice([512, 512, 900]) * (1 + spec.slots)})
         check(packet_geometry(asked, rng), spec, rng.choice([1, 3, 4, 7]))
+
+
+@pytest.mark.parametrize("tile", [4, 7])
+def test_a_row_of_many_tiles_in_pieces_is_what_it_is_band_by_band(tile) -> None:
+    """Rows that are taken whole and do not fit the scratch: pieces of several tiles, from any place of one on."""
+    for seed in range(3):
+        rng = random.Random(f"{tile}/{seed}")
+        spec = device(rng)
+        spec = override(spec, {"scratch_bytes": 65536 + 512 * (1 + spec.slots)})
+        asked = Asked("detess", (5, 1500, 5), "int8", HWC, (1, 2, tile, 5))
+        check(packet_geometry(asked, rng), spec, rng.choice([1, 3]))

@@ -105,3 +105,16 @@ def test_hundred_million_drains_are_counted_at_once() -> None:
     nodes = [Loop(10_000, (Loop(10_000, (Leaf(band, moves=(Move(0, 80 * 10_000), Move(0, 80))),)),))]
     table: Any = Table(DeviceSpec(), {(80, 0, 80): 0})
     assert WaitCount.of(table, [nodes]).waits(nodes) == 75_000_000
+
+
+def test_equal_loops_of_drains_that_lie_otherwise_are_others() -> None:
+    """Loops of two drains that meet each other and of two that do not; and the first one again, further on."""
+
+    def pair(low: int, apart: int) -> Loop:
+        bands: Any = [Drain(DrainFootprint(at, at + 40, 0, 40)) for at in (low, low + apart)]
+        return Loop(10, tuple([Leaf(band, moves=(Move(0, 8192),)) for band in bands]))
+
+    table: Any = Table(DeviceSpec(), {(40, 0, 40): 0})
+    nodes = [pair(0, 40), pair(1 << 20, 4096), pair(1 << 21, 40)]
+    wanted = sum(ordered for _, ordered in in_order(drains(nodes), table.spec))
+    assert WaitCount.of(table, [nodes]).waits(nodes) == wanted == 20

@@ -75,10 +75,13 @@ def test_tables_replace_as_in_a_run(varied, head, tmp_path) -> None:
 
 def test_fewer_workers_than_a_job_asks_for(tmp_path) -> None:
     """No run admits them: the points are refused, and whatif has no cell for them."""
-    for point, row in rows("worker-curve", ["device.workers=5..7"], tmp_path):
-        assert row.get("device_ticks") == alone("worker-curve", point)
+    path = tmp_path / "six.toml"
+    six = HEAD.replace("= 4 } }", "= 4 }, workers = 6 }").replace("[[jobs]]", "[[jobs]]\nworkers = 6")
+    path.write_text(six)
+    for point, row in rows(str(path), ["device.workers=5..7"], tmp_path):
+        assert row.get("device_ticks") == alone(str(path), point)
         assert ("error" in row) == (dict(point)["device.workers"] == "5")
-    scenario = load("worker-curve")
+    scenario = load(str(path))
     _, reported = sensitivities(studied(scenario), "exact")
     steps = next(row.cells for row in reported if row.knob.path == "workers")
     assert sorted({cell.value for cell in steps.values()}) == [7, 12, 64]

@@ -16,8 +16,9 @@ SOURCES := pyproject.toml $(wildcard kernels/a65/*.c kernels/a65/*.h sim/exact/*
 ROOMS   := sim kernels runtime firmware_models scenarios tessbed
 
 # Tests start hundreds of processes. Where Python is told to write no compiled modules, each would compile all anew, and
-# each run of pytest all tests.
-PYTEST := $(PY) -m compileall -q $(ROOMS) && PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n $(JOBS)
+# each run of pytest all tests. Each process begins with a stretch of the tests of its own, whose fixtures it alone makes,
+# and takes from the others what is left at the end.
+PYTEST := $(PY) -m compileall -q $(ROOMS) && PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo calibrate-demo test check lint long mutants bench docs docs-site dist clean

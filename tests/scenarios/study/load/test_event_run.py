@@ -177,7 +177,7 @@ def test_random_loads_agree_to_the_tick(first: int) -> None:
     check(range(first, first + 10))
 
 
-@pytest.mark.parametrize("first", breadth(range(0, 40, 10), suite=2))
+@pytest.mark.parametrize("first", breadth((0, 40, 10, 20, 30), suite=2))
 def test_random_faults_on_devices_with_several_jobs_agree(first: int) -> None:
     """Lost jobs take others along, are found late, or not; jobs of a queue wait for them."""
     check(range(first, first + 10), random_ring)

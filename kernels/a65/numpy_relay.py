@@ -402,7 +402,7 @@ def _turns(plan: Plan, change: Conversion | None, tile_row: int, row: int, conti
     single = scattered_ps(scalars, row, dense_bytes)
     in_columns = columns_ps(scalars, dense, row, width, dense_bytes)
     columns = in_columns < single and (contiguous or raised or change is not None)
-    merged = width == 1 and plan.classes[0].stored_channels == pixel
+    merged = width == 1 and plan.classes[0].stored_channels == pixel == dense
     moved = width * contiguous_ps(scalars, pixel * (plan.classes[0].extents[3] if merged else 1))
     if change is None and (width == 1 or channels < FEW_CHANNELS):
         moved += BOX_PS + (scalars * JOIN_PS if width > 1 else 0)

@@ -140,8 +140,8 @@ def item_ps(size_bytes: int) -> int:
 
 
 def contiguous_ps(scalars: int, run: int) -> int:
-    """Bytes that are copied as items of `run` each."""
-    return scalars * ITEM_BYTE_PS + scalars // run * item_ps(run)
+    """Bytes that are copied as items of `run` each, between two sides that have them apart."""
+    return scalars * ITEM_BYTE_PS + scalars // run * 2 * item_ps(run)
 
 
 def columns_ps(scalars: int, channels: int, row: int, width: int, dense_bytes: int) -> int:

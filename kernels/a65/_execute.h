@@ -139,12 +139,14 @@ static i64 least_run(const Program *program, const Tiles *t) {
     if (!in_place || program->conversion == WIDEN) return NARROW_RUN;
     return fused_of(program->conversion).values < 0 ? 0 : FEW * program->tiled_width;
 }
+/* Pixels that leave their padding some at a time, many rows in one call (_padded.h). */
+static int few_padded(const Tiles *t) { return movers->rows_of && t->extents[0] <= 4 && t->stored == 16; }
 /* Short rows of tiles that stand side by side, of pixels that follow each other without a gap across all of them. */
 static int narrow_dense(const Program *program, const Tiles *t) {
     const i64 n = t->extents[0];
     return !program->cblocked && program->parts[0] == 1 && t->counts[0] == 1 && t->counts[3] > 1 &&
            (n == 1 || program->strides[0] == program->width) && program->strides[3] == n * program->width &&
-           (t->stored == n || !program->packs || fused_of(program->conversion).values >= 0) &&
+           (t->stored == n || fused_of(program->conversion).values >= 0 || (!program->packs && !few_padded(t))) &&
            t->extents[3] * n * program->tiled_width < least_run(program, t) &&
            narrow(program, t->extents[3], t->stored);
 }
@@ -441,6 +443,29 @@ static void finish_nest(const Program *program, Nest *nest, i64 channels, i64 st
     else finish_stage(program, nest, ends->buffers);
 }
 
+#if defined(TESSBED_SSSE3)
+/* Rows of which a stage holds several. */
+static int short_rows(const Stage *s, i64 pixels) {
+    return !s->full && s->pixels >= pixels && 2 * s->pixels * s->lane[1].channels <= STAGE_SCALARS;
+}
+static int takes_rows(const Nest *nest) {
+    const Row *row = &nest->row;
+    return row->rows || (row->stage && nest->stage.shape != DIRECT && short_rows(&nest->stage, row->pixels));
+}
+/* A mover of many rows is called with few of them where tiles are low: then it takes those of tiles side by side, whose
+   bytes stay in the second cache until the next row of theirs. */
+#define LOW_ROWS 8
+#define BESIDE_BYTES ((i64)1 << 17)
+static void turn_rows(Nest *nest) {
+    Loop *rows = nest->loop + nest->loops - 2, *tiles = rows - 1, kept = *rows;
+    if (nest->loops < 3 || !takes_rows(nest) || nest->row.streams_out) return;
+    if (rows->count >= LOW_ROWS || tiles->count <= rows->count) return;
+    if (tiles->tiled <= 0 || tiles->tiled > BESIDE_BYTES / tiles->count) return;
+    *rows = *tiles;
+    *tiles = kept;
+}
+#endif
+
 /* Groups of 16 channels that lie in tiles or blocks of their own, but side by side on the linear side. */
 static Loop channel_groups(const Program *program, const Tiles *t, i64 pixels) {
     if (program->cblocked && t->extents[0] >= 32)
@@ -487,17 +512,12 @@ static int make_nests(const Program *program, const Tiles *t, const Loop *around
         one->row.group_tiled = group.tiled;
         one->row.group_linear = group.linear;
         finish_nest(program, one, channels, block, block, steps, ends);
+#if defined(TESSBED_SSSE3)
+        turn_rows(one);
+#endif
     }
     return made;
 }
-
-/* Rows of which a stage holds several. */
-#if defined(TESSBED_SSSE3)
-static int short_rows(const Stage *s, i64 pixels) {
-    return (s->shape == DENSE || s->shape == PLANES) && !s->full && s->pixels >= pixels &&
-           2 * s->pixels * s->lane[1].channels <= STAGE_SCALARS;
-}
-#endif
 
 static void run_rows(const Nest *nest, const Loop *loop, u8 *tiled, u8 *linear) {
     RowMover *mover = nest->mover;

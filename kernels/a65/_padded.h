@@ -63,18 +63,22 @@ static ALWAYS_INLINE void pack_padded_words(ROWS, i64 twos, int streams) {
            pack_words)
 }
 /* Of up to 8 channels, one shuffle makes two pixels of bytes, or one of both planes. */
+static ALWAYS_INLINE duo pair_of(i64 n) {
+    const vec each = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), all = _mm_set1_epi8((char)n);
+    return duo_either(duo_of(each, _mm_add_epi8(each, all)), duo_twice(_mm_cmpgt_epi8(each, _mm_sub_epi8(all, _mm_set1_epi8(1)))));
+}
 static ALWAYS_INLINE void pack_byte_pairs(ROWS, int streams) {
     const Pixels s = pixels_of(row);
     const duo fill = duo_twice(load(row->fill));
     const u8 *end = row->linear_end;
-    u8 from[32];
-    for (i64 i = 0; i < 32; i++) from[i] = i % 16 < s.n ? (u8)(i % 16 + i / 16 * s.n) : 0x80;
-    const duo pair = load_duo(from);
+    const duo pair = pair_of(s.n);
     EACH_ROW {
         const i64 over = readable(linear, pixels, s.n, 16, end);
         i64 p = 0;
         for (; p + 2 <= over; p += 2)
             put_duo(tiled + 16 * p, duo_either(spread(load(linear + p * s.n), pair), fill), streams);
+        for (; p < over; p++)
+            put_vec(tiled + 16 * p, either(shuffle(load(linear + p * s.n), low_of(pair)), low_of(fill)), streams);
         if (p < pixels) pack_bytes(row, tiled + 16 * p, linear + p * s.n, pixels - p);
     }
 }
@@ -113,41 +117,86 @@ static ALWAYS_INLINE duo first_fours(const u8 *pixels) {
     const duo ab = duo_fours_lo(load_duo(pixels), load_duo(pixels + 32));
     return duo_eights_lo(ab, duo_fours_lo(load_duo(pixels + 64), load_duo(pixels + 96)));
 }
-static void unpack_four_bytes(ROWS) {
-    const i64 n = row->channels;
-    u8 from[16];
-    memset(from, 0x80, sizeof from);
-    for (i64 i = 0; i < 4 * n; i++) from[i] = (u8)(i / n * 4 + i % n);
-    const duo dense = duo_twice(load(from));
-    EACH_ROW {
-        i64 p = 0;
-        for (; (p + 4) * n + 16 <= pixels * n; p += 8) {
-            const duo eight = duo_shuffle(duo_halves_zip(first_fours(tiled + 16 * p)), dense);
-            store(linear + p * n, low_of(eight));
-            store(linear + (p + 4) * n, high_of(eight));
-        }
-        unpack_bytes(row, tiled + 16 * p, linear + p * n, pixels - p);
+/* Of four bytes of each of four pixels, the first one to four; of the four bytes of both planes of two pixels, as words.
+   (What lies behind is never stored.) */
+static const u8 FIRST_BYTES[4][16] = {
+    {0, 4, 8, 12},
+    {0, 1, 4, 5, 8, 9, 12, 13},
+    {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+};
+static const u8 FIRST_WORDS[4][16] = {
+    {0, 8, 4, 12},
+    {0, 8, 1, 9, 4, 12, 5, 13},
+    {0, 8, 1, 9, 2, 10, 4, 12, 5, 13, 6, 14},
+    {0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15},
+};
+/* Exactly so many of a duo's first bytes: a number the compiler knows. */
+static ALWAYS_INLINE void put_exactly(u8 *to, duo d, i64 bytes) {
+    const vec v = low_of(d);
+    switch (bytes) {
+        case 4: store4(to, v); break;
+        case 8: store8(to, v); break;
+        case 12: store8(to, v); store4(to + 8, _mm_srli_si128(v, 8)); break;
+        case 16: store(to, v); break;
+        case 24: store(to, v); store8(to + 16, high_of(d)); break;
+        default: store_duo(to, d);
     }
 }
-static ALWAYS_INLINE void unpack_four_words(ROWS, i64 width) {
-    const i64 n = row->channels, bytes = n * width;
-    u8 from[16];
-    memset(from, 0x80, sizeof from);
-    for (i64 i = 0; i < 4 * n; i++) from[i] = (u8)(i / (2 * n) * 4 + i % (2 * n) / 2 + i % 2 * 8);
-    const duo joined = duo_twice(load(from));
+static ALWAYS_INLINE void put_widened(u8 *to, duo words, i64 bytes) {
+    put_exactly(to, widen8(low_of(words)), least(2 * bytes, 32));
+    if (bytes > 16) put_exactly(to + 32, widen8(high_of(words)), 2 * (bytes - 16));
+}
+/* The first 4n bytes of both halves, one after the other. */
+static ALWAYS_INLINE duo dense_halves(duo d, i64 n) {
+    return n == 4 ? d : n == 3 ? duo_twelves(d) : n == 2 ? duo_eights_swapped(d) : duo_halves_zip(d);
+}
+static ALWAYS_INLINE void unpack_four_bytes_of(ROWS, i64 n) {
+    const duo dense = duo_twice(load(FIRST_BYTES[n - 1]));
     EACH_ROW {
-        i64 p = 0;
-        for (; (p + 2) * bytes + 8 * width <= pixels * bytes; p += 4) {
-            const duo four = duo_shuffle(duo_eights_swapped(first_fours(tiled + 32 * p)), joined);
-            u8 *to = linear + p * bytes;
-            if (width == 4) store_duo(to, widen8(low_of(four))), store_duo(to + 2 * bytes, widen8(high_of(four)));
-            else store(to, low_of(four)), store(to + 2 * bytes, high_of(four));
+        u8 *t = tiled, *l = linear;
+        i64 left = pixels;
+        for (; left >= 8; left -= 8, t += 128, l += 8 * n)
+            put_exactly(l, dense_halves(duo_shuffle(duo_halves_zip(first_fours(t)), dense), n), 8 * n);
+        if (left >= 4) {
+            const vec four = shuffle(fours(load(t), load(t + 16), load(t + 32), load(t + 48)), low_of(dense));
+            put_exactly(l, duo_twice(four), 4 * n);
+            left -= 4, t += 64, l += 4 * n;
         }
-        if (p < pixels) (width == 4 ? widen_words : unpack_words)(row, tiled + 32 * p, linear + p * bytes, pixels - p);
+        for (; left; left--, t += 16, l += n)
+            for (i64 c = 0; c < n; c++) l[c] = t[c];
     }
 }
-static void join_four_words(ROWS) { unpack_four_words(row, tiled, tiled_row, linear, linear_row, rows, pixels, 2); }
-static void widen_four_words(ROWS) { unpack_four_words(row, tiled, tiled_row, linear, linear_row, rows, pixels, 4); }
+static ALWAYS_INLINE void put_words_of(u8 *to, duo words, i64 bytes, i64 width) {
+    if (width == 4) put_widened(to, words, bytes);
+    else put_exactly(to, words, bytes);
+}
+static ALWAYS_INLINE void unpack_four_words_of(ROWS, i64 n, i64 width) {
+    const duo joined = duo_twice(load(FIRST_WORDS[n - 1]));
+    EACH_ROW {
+        u8 *t = tiled, *l = linear;
+        i64 left = pixels;
+        for (; left >= 4; left -= 4, t += 128, l += 4 * n * width)
+            put_words_of(l, dense_halves(duo_shuffle(duo_eights_swapped(first_fours(t)), joined), n), 8 * n, width);
+        if (left >= 2) {
+            const vec two = shuffle(fours(load(t), load(t + 32), load(t + 16), load(t + 48)), low_of(joined));
+            put_words_of(l, duo_twice(two), 4 * n, width);
+            left -= 2, t += 64, l += 2 * n * width;
+        }
+        if (left && width == 4) widen_run(l, t, t + 16, n);
+        else if (left) join_run(l, t, t + 16, n);
+    }
+}
+#define ONE_TO_FOUR(name, ...)                                                                                         \
+    switch (row->channels) {                                                                                           \
+        case 1: name(row, tiled, tiled_row, linear, linear_row, rows, pixels, 1 __VA_ARGS__); break;                   \
+        case 2: name(row, tiled, tiled_row, linear, linear_row, rows, pixels, 2 __VA_ARGS__); break;                   \
+        case 3: name(row, tiled, tiled_row, linear, linear_row, rows, pixels, 3 __VA_ARGS__); break;                   \
+        default: name(row, tiled, tiled_row, linear, linear_row, rows, pixels, 4 __VA_ARGS__);                         \
+    }
+static void unpack_four_bytes(ROWS) { ONE_TO_FOUR(unpack_four_bytes_of) }
+static void join_four_words(ROWS) { ONE_TO_FOUR(unpack_four_words_of, , 2) }
+static void widen_four_words(ROWS) { ONE_TO_FOUR(unpack_four_words_of, , 4) }
 
 #endif
 

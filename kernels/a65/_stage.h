@@ -21,7 +21,11 @@
 
 #define STAGE_SCALARS 2048
 #define STAGE_SLACK 64 /* movers may read so far behind what they need */
+#if defined(TESSBED_SSSE3)
+#define LONG_CHANNELS FEW
+#else
 #define LONG_CHANNELS 16
+#endif
 #define WIDE 4 /* bytes of a linear scalar */
 
 enum { DIRECT, DENSE, LONG, PLANES, SCATTERED };
@@ -135,14 +139,28 @@ static void unpack_staged(const Row *row, u8 *tiled, u8 *linear, i64 pixels) { S
 
 #if defined(TESSBED_SSSE3)
 /* Short rows, as many of them at a time as the stage holds: bytes that were stored a moment ago are loaded with delay. */
+static ALWAYS_INLINE void convert(const Stage *s, Runs r, u8 *stage, u8 *linear, int packs) {
+    Converter *runs = CONVERTERS[s->conversion];
+    if (packs) runs(stage, r.stage_step, linear, r.linear_step, r.count, r.scalars, &s->quantization);
+    else runs(linear, r.linear_step, stage, r.stage_step, r.count, r.scalars, &s->quantization);
+}
+static void scatter_rows(const Stage *s, u8 *linear, i64 linear_step, i64 rows, i64 pixels, int gathers) {
+    const i64 n = s->lane[1].channels;
+    u8 *wide = s->buffers->wide;
+    for (; rows; rows--, linear += linear_step, wide += WIDE * pixels * n) scatter(s, linear, wide, pixels, n, gathers);
+}
 static ALWAYS_INLINE void convert_staged(const Stage *s, u8 *stage, u8 *linear, i64 linear_step, i64 rows, i64 bytes,
                                          i64 pixels, int packs) {
-    const Runs runs = runs_of(s, s->lane + 1, pixels);
-    Converter *convert = CONVERTERS[s->conversion];
-    const Runs r = s->shape == DENSE ? (Runs){rows, runs.scalars, linear_step, bytes} : runs;
-    for (i64 i = 0; i < (s->shape == DENSE ? 1 : rows); i++, stage += bytes, linear += linear_step)
-        if (packs) convert(stage, r.stage_step, linear, r.linear_step, r.count, r.scalars, &s->quantization);
-        else convert(linear, r.linear_step, stage, r.stage_step, r.count, r.scalars, &s->quantization);
+    const i64 n = pixels * s->lane[1].channels;
+    if (s->shape == DENSE) convert(s, (Runs){rows, n, linear_step, bytes}, stage, linear, packs);
+    else if (s->shape == SCATTERED) {
+        if (packs) scatter_rows(s, linear, linear_step, rows, pixels, 1);
+        convert(s, (Runs){1, rows * n, 0, 0}, stage, s->buffers->wide, packs);
+        if (!packs) scatter_rows(s, linear, linear_step, rows, pixels, 0);
+    } else {
+        const Runs row = joined(s, runs_of(s, s->lane + 1, pixels));
+        for (; rows; rows--, stage += bytes, linear += linear_step) convert(s, row, stage, linear, packs);
+    }
 }
 static ALWAYS_INLINE void move_staged(const Lane *lane, u8 *tiled, i64 tiled_step, u8 *stage, i64 rows, i64 bytes, i64 pixels) {
     if (lane->row.rows) lane->row.rows(&lane->row, tiled, tiled_step, stage, bytes, rows, pixels);

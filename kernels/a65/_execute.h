@@ -452,14 +452,14 @@ static int takes_rows(const Nest *nest) {
     const Row *row = &nest->row;
     return row->rows || (row->stage && nest->stage.shape != DIRECT && short_rows(&nest->stage, row->pixels));
 }
-/* A mover of many rows is called with few of them where tiles are low: then it takes those of tiles side by side, whose
+/* A mover of many rows is called for few pixels where tiles are small: then it takes the rows of tiles side by side, whose
    bytes stay in the second cache until the next row of theirs. */
-#define LOW_ROWS 8
+#define SMALL_PIXELS 64
 #define BESIDE_BYTES ((i64)1 << 17)
 static void turn_rows(Nest *nest) {
     Loop *rows = nest->loop + nest->loops - 2, *tiles = rows - 1, kept = *rows;
     if (nest->loops < 3 || !takes_rows(nest) || nest->row.streams_out) return;
-    if (rows->count >= LOW_ROWS || tiles->count <= rows->count) return;
+    if (rows->count * rows[1].count > SMALL_PIXELS || tiles->count <= rows->count) return;
     if (tiles->tiled <= 0 || tiles->tiled > BESIDE_BYTES / tiles->count) return;
     *rows = *tiles;
     *tiles = kept;

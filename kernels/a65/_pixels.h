@@ -120,22 +120,20 @@ static ALWAYS_INLINE void widen_vecs(u8 *out, const u8 *low, const u8 *high) {
     store_duo(out + 32, widen8(zip_hi(a, b)));
 }
 
-/* The same bytes on both sides. */
+/* The same bytes on both sides. Short rows are two pieces that overlap, in a loop that asks nothing else. */
+#define OVERLAPPING(kind, get, put, size)                                                                              \
+    for (; rows; rows--, to += to_row, from += from_row) {                                                             \
+        const kind first = get(from), last = get(from + n - (size));                                                   \
+        put(to, first);                                                                                                \
+        put(to + n - (size), last);                                                                                    \
+    }
 static ALWAYS_INLINE void copy_rows(u8 *to, i64 to_row, const u8 *from, i64 from_row, i64 rows, i64 n) {
-    if (n >= 32 && n <= 64)
-        for (; rows; rows--, to += to_row, from += from_row) {
-            const duo first = load_duo(from), last = load_duo(from + n - 32);
-            store_duo(to, first);
-            store_duo(to + n - 32, last);
-        }
-    else if (n >= 16 && n < 32)
-        for (; rows; rows--, to += to_row, from += from_row) {
-            const vec first = load(from), last = load(from + n - 16);
-            store(to, first);
-            store(to + n - 16, last);
-        }
-    else
+    if (n > 64 || n < 4)
         for (; rows; rows--, to += to_row, from += from_row) copy_run(to, from, n);
+    else if (n >= 32) OVERLAPPING(duo, load_duo, store_duo, 32)
+    else if (n >= 16) OVERLAPPING(vec, load, store, 16)
+    else if (n >= 8) OVERLAPPING(vec, load8, store8, 8)
+    else OVERLAPPING(vec, load4, store4, 4)
 }
 static void pack_same_rows(ROWS) { copy_rows(tiled, tiled_row, linear, linear_row, rows, pixels * row->tiled_step); }
 static void unpack_same_rows(ROWS) { copy_rows(linear, linear_row, tiled, tiled_row, rows, pixels * row->tiled_step); }

@@ -3,15 +3,13 @@
 Where playwright or a Chromium is missing, every test here is skipped with that reason.
 """
 
-from time import perf_counter
-
 import pytest
 
 from tessbed.scenarios.html_report.run_report import reported_run, run_page
 from tessbed.scenarios.library import load
 from tests.chromium import SIZES, opened
 
-MOST_BYTES, MOST_SECONDS = 5_000_000, 2.0
+MOST_BYTES, MOST_ELEMENTS = 5_000_000, 20_000
 
 
 @pytest.fixture(scope="module")
@@ -156,15 +154,14 @@ def test_paper_shows_everything(report) -> None:
 
 
 @pytest.mark.long
-def test_the_largest_run_opens_at_once(chromium, tmp_path) -> None:
-    """The report of the largest run of the catalogue is below 5 MB and opens within two seconds, and zooms."""
+def test_the_largest_run_opens(chromium, tmp_path) -> None:
+    """The report of the largest run of the catalogue is below 5 MB, has a bounded number of elements, and zooms."""
     path = tmp_path / "large.html"
     path.write_text(run_page(reported_run(load("large-detess"))).html(), encoding="utf-8")
     assert path.stat().st_size < MOST_BYTES
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    began = perf_counter()
     page, complaints = opened(context, path)
-    assert perf_counter() - began < MOST_SECONDS
+    assert page.locator("*").count() < MOST_ELEMENTS
     high = window(page)[1]
     for _ in range(6):
         press(page, "zoom in")

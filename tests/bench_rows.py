@@ -22,7 +22,7 @@ from tessbed.bench.cases import CASES, BenchCase
 from tessbed.bench.measurement import BenchMeasurement, contenders, measure_case, ratio, time_in_turns
 from tessbed.kernels import OPERATIONS, Plan
 from tessbed.kernels.a65.executor import executor_of
-from tessbed.kernels.a65.numpy_steps import items
+from tessbed.kernels.a65.numpy_engine.steps import items
 from tessbed.kernels.ops import requests_of
 
 KINDS = (

@@ -1,6 +1,6 @@
 """The numpy engine: a plan as few strided steps, each over all tiles and pixels of a block at once.
 
-What steps there are, and why they are quick: `numpy_ways`. Casts and arithmetic run in a floating-point environment of
+What steps there are, and why they are quick: `ways`. Casts and arithmetic run in a floating-point environment of
 their own, once in a call, which takes a microsecond. Where the C library keeps none, words are moved byte by byte, and
 values are refused. A step holds views that are laid over the storage of each call; what it keeps depends on the size of
 a pixel, not on that of the tensor.
@@ -14,16 +14,16 @@ import numpy as np
 
 from tessbed.kernels.a65.blocks import gaps_of
 from tessbed.kernels.a65.fp_environment import in_default_environment
-from tessbed.kernels.a65.numpy_copies import gap_step
-from tessbed.kernels.a65.numpy_steps import BYTE, Step
-from tessbed.kernels.a65.numpy_values import (
+from tessbed.kernels.a65.numpy_engine.copies import gap_step
+from tessbed.kernels.a65.numpy_engine.steps import BYTE, Step
+from tessbed.kernels.a65.numpy_engine.values import (
     Change,
     Parameters,
     dequantize_codes,
     narrow_words,
     quantize_words,
 )
-from tessbed.kernels.a65.numpy_ways import Rows, copy_rows, values, word_rows
+from tessbed.kernels.a65.numpy_engine.ways import Rows, copy_rows, values, word_rows
 from tessbed.kernels.conversions import look_up
 from tessbed.kernels.plan import Plan
 from tessbed.kernels.storage import BoundStorage, Views, span

@@ -1,7 +1,7 @@
 """Steps of the numpy rows: fills and copies between strided views of a port's storage, and what all steps share.
 
 A copy between equal types touches nothing of the CPU's floating-point environment. Casts and arithmetic, integers'
-included, obey and clear parts of it (`numpy_values` has those).
+included, obey and clear parts of it (`values` has those).
 """
 
 import threading

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tessbed.kernels.a65.blocks import AxisCut, Ints
-from tessbed.kernels.a65.numpy_steps import PIECE_SCALARS
+from tessbed.kernels.a65.numpy_engine.steps import PIECE_SCALARS
 from tessbed.kernels.operations import TileFormat
 from tessbed.kernels.plan import Plan
 

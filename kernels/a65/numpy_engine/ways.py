@@ -4,8 +4,8 @@ Theory. A user of numpy transposes a region of tiles and casts the result. What 
 and caches; so there are two ways:
 
 - bytes that only move, few words, and words of few channels are copied from one side to the other, byte by byte where
-  they are words (`numpy_copies`); that needs no floating-point environment;
-- all others go through scratch, as large a box of the tensor at once as the caches hold (`numpy_relay`).
+  they are words (`copies`); that needs no floating-point environment;
+- all others go through scratch, as large a box of the tensor at once as the caches hold (`relay`).
 """
 
 from collections.abc import Callable, Sequence
@@ -13,10 +13,10 @@ from math import prod
 
 from tessbed.kernels.a65.blocks import axes_of, blocks_of
 from tessbed.kernels.a65.fp_environment import keeps_environment
-from tessbed.kernels.a65.numpy_copies import FEW_CHANNELS, byte_steps, straight_steps
-from tessbed.kernels.a65.numpy_relay import relay_of
-from tessbed.kernels.a65.numpy_steps import Step
-from tessbed.kernels.a65.numpy_values import Conversion
+from tessbed.kernels.a65.numpy_engine.choice import relay_of
+from tessbed.kernels.a65.numpy_engine.copies import FEW_CHANNELS, byte_steps, straight_steps
+from tessbed.kernels.a65.numpy_engine.steps import Step
+from tessbed.kernels.a65.numpy_engine.values import Conversion
 from tessbed.kernels.operations import TileFormat
 from tessbed.kernels.plan import Plan
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from tessbed.kernels.a65.numpy_steps import BYTE, SCRATCH
+from tessbed.kernels.a65.numpy_engine.steps import BYTE, SCRATCH
 
 Parameters = Mapping[str, int]
 Change = Callable[[np.ndarray], object]

@@ -2,7 +2,7 @@
 
 Runs of contiguous bytes travel as one item each. Few channels travel channel by channel where the pixels make the
 longer loop. Words can move so, too, their low bytes and then their high ones: slower than words taken apart by casts
-(`numpy_values`), but nothing here touches the floating-point environment.
+(`values`), but nothing here touches the floating-point environment.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,18 @@ from math import prod
 import numpy as np
 
 from tessbed.kernels.a65.blocks import Block, Gap
-from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_PIXELS, Copy, FillStep, PieceCopies, Step, StridedView, items
-from tessbed.kernels.a65.numpy_turns import item_ps
-from tessbed.kernels.a65.numpy_values import LONG, WORD
+from tessbed.kernels.a65.numpy_engine.steps import (
+    BYTE,
+    PIECE_PIXELS,
+    Copy,
+    FillStep,
+    PieceCopies,
+    Step,
+    StridedView,
+    items,
+)
+from tessbed.kernels.a65.numpy_engine.turns import item_ps
+from tessbed.kernels.a65.numpy_engine.values import LONG, WORD
 from tessbed.kernels.plan import Plan
 
 FEW_CHANNELS = 8

@@ -7,20 +7,12 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from tessbed.kernels.a65 import (
-    numpy_boxes,
-    numpy_copies,
-    numpy_layout,
-    numpy_relay,
-    numpy_rows,
-    numpy_steps,
-    numpy_turns,
-    numpy_ways,
-)
+from tessbed.kernels.a65 import numpy_rows
 from tessbed.kernels.a65.blocks import Block
-from tessbed.kernels.a65.numpy_copies import Copy, as_long_pixels
-from tessbed.kernels.a65.numpy_relay import relay_of
-from tessbed.kernels.a65.numpy_steps import BYTE, PIECE_SCALARS, SCRATCH, cut_pieces
+from tessbed.kernels.a65.numpy_engine import boxes, choice, copies, layout, relay, steps, turns, ways
+from tessbed.kernels.a65.numpy_engine.choice import relay_of
+from tessbed.kernels.a65.numpy_engine.copies import Copy, as_long_pixels
+from tessbed.kernels.a65.numpy_engine.steps import BYTE, PIECE_SCALARS, SCRATCH, cut_pieces
 from tessbed.kernels.a65.row_path import choose, row_classes
 from tessbed.kernels.operations import TileFormat
 from tessbed.kernels.plan import Plan
@@ -49,15 +41,14 @@ def test_pieces_cover_once(shape: tuple[int, ...]) -> None:
 
 def test_boxes_cover_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every scalar is in one box, no box has more than it may but where its channels are padded, or two parts."""
-    monkeypatch.setattr(numpy_boxes, "PIECE_SCALARS", 16)
+    monkeypatch.setattr(boxes, "PIECE_SCALARS", 16)
     for geometry in random_geometries(120, 13):
         plan = plan_of(request_of(geometry))
         if plan.empty:
             continue
-        relay, seen = relay_of(plan, None), np.zeros(plan.shape, np.uint8)
-        axes = [*relay.extents]
-        view = seen.reshape([axes[axis] for axis in relay.order])
-        for box in numpy_boxes.boxes_of(plan, relay.extents, relay.order, relay.scalars):
+        found, seen = relay_of(plan, None), np.zeros(plan.shape, np.uint8)
+        view = seen.reshape([found.extents[axis] for axis in found.order])
+        for box in boxes.boxes_of(plan, found.extents, found.order, found.scalars):
             view[box.slices] += 1
             channels = 1 if plan.tile_format is TileFormat.COMPACT else plan.c.extent
             assert view[box.slices].size <= 16 * channels, name_of(geometry)
@@ -71,9 +62,9 @@ def test_rows_of_channels_lie_apart() -> None:
         ((4, 8, 512), (0, 1, 2), 1),
         ((3, 5, 7), (2, 0, 1), 0),
     ):
-        layout = numpy_layout.linear_layout(extents, order, channel, False, 16)
-        assert not numpy_layout.collide(layout.strides[channel] * 4, 16)
-        found = layout.over(SCRATCH.array(9, (layout.size,), np.dtype("<u4")))
+        rows = layout.linear_layout(extents, order, channel, False, 16)
+        assert not layout.collide(rows.strides[channel] * 4, 16)
+        found = rows.over(SCRATCH.array(9, (rows.size,), np.dtype("<u4")))
         found[...] = 0
         found += np.arange(found.size, dtype=np.uint32).reshape(found.shape)
         assert (found.reshape(-1) == np.arange(found.size)).all()
@@ -82,7 +73,7 @@ def test_rows_of_channels_lie_apart() -> None:
 @pytest.mark.parametrize(("row_bytes", "rows", "collides"), [(4096, 6, False), (4096, 7, True), (64, 300, False)])
 def test_rows_collide(row_bytes: int, rows: int, collides: bool) -> None:
     """Rows of whole pages share one line of a way; rows of a line share none before all are taken."""
-    assert numpy_layout.collide(row_bytes, rows) is collides
+    assert layout.collide(row_bytes, rows) is collides
 
 
 def test_pixels_become_one() -> None:
@@ -182,16 +173,16 @@ WAYS: dict[str, dict[str, object]] = {
 def take(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets the rows choose this way wherever they can."""
     for name, value in WAYS[way].items():
-        for module in (numpy_ways, numpy_copies, numpy_steps, numpy_layout, numpy_relay, numpy_turns):
+        for module in (ways, copies, steps, layout, relay, choice, turns):
             if name in vars(module):
                 monkeypatch.setattr(module, name, value)
 
 
 def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes boxes and pieces small."""
-    for module in (numpy_boxes, numpy_relay):
+    for module in (boxes, choice):
         monkeypatch.setattr(module, "PIECE_SCALARS", 64)
-    for module in (numpy_steps, numpy_copies):
+    for module in (steps, copies):
         monkeypatch.setattr(module, "PIECE_PIXELS", 8)
 
 
@@ -244,6 +235,6 @@ def test_runs_of_two_gib_and_more(op: str, shape: tuple[int, ...], tile: tuple[i
     """They are longer than an item of numpy may be, and prepared all the same; nothing is moved here."""
     whole = tile or (1, *shape)
     plan = plan_of(request_of(Geometry(op, shape, "int8", (-1, 0, 1, 2), whole)))
-    steps = numpy_rows.compile_numpy(plan, row_classes(plan, choose(plan))).steps
-    copies = [step.target for step in steps if isinstance(step, Copy)]
-    assert sum(prod(view.shape) * view.dtype.itemsize for view in copies) == prod(shape)
+    compiled = numpy_rows.compile_numpy(plan, row_classes(plan, choose(plan)))
+    targets = [step.target for step in compiled.steps if isinstance(step, Copy)]
+    assert sum(prod(view.shape) * view.dtype.itemsize for view in targets) == prod(shape)

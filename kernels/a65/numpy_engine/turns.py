@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tessbed.kernels.a65.numpy_layout import Layout, PixelTurn
-from tessbed.kernels.a65.numpy_steps import SCRATCH
-from tessbed.kernels.a65.numpy_values import COLUMNS, LONG, SCALARS, SIXTEEN, Change
+from tessbed.kernels.a65.numpy_engine.layout import Layout, PixelTurn
+from tessbed.kernels.a65.numpy_engine.steps import SCRATCH
+from tessbed.kernels.a65.numpy_engine.values import COLUMNS, LONG, SCALARS, SIXTEEN, Change
 
 LAST_OF_FOUR = 3
 UPPER_HALF = np.array(0xFFFF0000, LONG)

@@ -1,0 +1,1 @@
+"""What the numpy rows are made of: steps over strided views, straight or by way of scratch."""

@@ -457,8 +457,9 @@ static int takes_rows(const Nest *nest) {
 #define SMALL_PIXELS 64
 #define BESIDE_BYTES ((i64)1 << 17)
 static void turn_rows(Nest *nest) {
-    Loop *rows = nest->loop + nest->loops - 2, *tiles = rows - 1, kept = *rows;
     if (nest->loops < 3 || !takes_rows(nest) || nest->row.streams_out) return;
+    Loop *rows = nest->loop + nest->loops - 2, *tiles = rows - 1;
+    const Loop kept = *rows;
     if (rows->count * rows[1].count > SMALL_PIXELS || tiles->count <= rows->count) return;
     if (tiles->tiled <= 0 || tiles->tiled > BESIDE_BYTES / tiles->count) return;
     *rows = *tiles;

@@ -4,8 +4,8 @@
    to 8 channels a shuffle makes both planes of a pixel, or two pixels of bytes, with zeros or the fill behind them.
    Unpacking more than four channels needs nothing of its own: the movers of _pixels.h take planes wherever they are. Up to
    four channels are the first four bytes of each plane: those of eight pixels of bytes, or both planes of four, are
-   collected in one register, and written by two stores whose excess the next pixels write over. What is left of a row, where a
-   load or a store would leave it, is left to the movers of _move.h. */
+   collected in one register and written exactly, then those of half as many, then one by one. Pixels whose load would leave
+   the linear side are left to the movers of _move.h. */
 
 #ifndef TESSBED_PADDED_H
 #define TESSBED_PADDED_H
@@ -62,11 +62,13 @@ static ALWAYS_INLINE void pack_padded_words(ROWS, i64 twos, int streams) {
            put_vec(t + s.plane + whole, and_or(high_of(planes), keep, fill), streams),
            pack_words)
 }
-/* Of up to 8 channels, one shuffle makes two pixels of bytes, or one of both planes. */
+/* The shuffle that makes two padded pixels of so many bytes. */
 static ALWAYS_INLINE duo pair_of(i64 n) {
     const vec each = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), all = _mm_set1_epi8((char)n);
-    return duo_either(duo_of(each, _mm_add_epi8(each, all)), duo_twice(_mm_cmpgt_epi8(each, _mm_sub_epi8(all, _mm_set1_epi8(1)))));
+    const vec beyond = _mm_cmpgt_epi8(each, _mm_sub_epi8(all, _mm_set1_epi8(1)));
+    return duo_either(duo_of(each, _mm_add_epi8(each, all)), duo_twice(beyond));
 }
+/* Of up to 8 channels, one shuffle makes two pixels of bytes, or one of both planes. */
 static ALWAYS_INLINE void pack_byte_pairs(ROWS, int streams) {
     const Pixels s = pixels_of(row);
     const duo fill = duo_twice(load(row->fill));

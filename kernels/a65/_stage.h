@@ -21,7 +21,7 @@
 
 #define STAGE_SCALARS 2048
 #define STAGE_SLACK 64 /* movers may read so far behind what they need */
-#if defined(TESSBED_SSSE3)
+#if defined(TESSBED_SSSE3) /* those that a converter takes without a detour */
 #define LONG_CHANNELS FEW
 #else
 #define LONG_CHANNELS 16
@@ -138,7 +138,6 @@ static void pack_staged(const Row *row, u8 *tiled, u8 *linear, i64 pixels) { STA
 static void unpack_staged(const Row *row, u8 *tiled, u8 *linear, i64 pixels) { STAGED(unpack_piece) }
 
 #if defined(TESSBED_SSSE3)
-/* Short rows, as many of them at a time as the stage holds: bytes that were stored a moment ago are loaded with delay. */
 static ALWAYS_INLINE void convert(const Stage *s, Runs r, u8 *stage, u8 *linear, int packs) {
     Converter *runs = CONVERTERS[s->conversion];
     if (packs) runs(stage, r.stage_step, linear, r.linear_step, r.count, r.scalars, &s->quantization);
@@ -149,6 +148,7 @@ static void scatter_rows(const Stage *s, u8 *linear, i64 linear_step, i64 rows, 
     u8 *wide = s->buffers->wide;
     for (; rows; rows--, linear += linear_step, wide += WIDE * pixels * n) scatter(s, linear, wide, pixels, n, gathers);
 }
+/* Short rows, as many of them at a time as the stage holds: bytes that were stored a moment ago are loaded with delay. */
 static ALWAYS_INLINE void convert_staged(const Stage *s, u8 *stage, u8 *linear, i64 linear_step, i64 rows, i64 bytes,
                                          i64 pixels, int packs) {
     const i64 n = pixels * s->lane[1].channels;

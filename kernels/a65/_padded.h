@@ -155,6 +155,7 @@ static ALWAYS_INLINE duo dense_halves(duo d, i64 n) {
 }
 static ALWAYS_INLINE void unpack_four_bytes_of(ROWS, i64 n) {
     const duo dense = duo_twice(load(FIRST_BYTES[n - 1]));
+    (void)row;
     EACH_ROW {
         u8 *t = tiled, *l = linear;
         i64 left = pixels;
@@ -175,6 +176,7 @@ static ALWAYS_INLINE void put_words_of(u8 *to, duo words, i64 bytes, i64 width) 
 }
 static ALWAYS_INLINE void unpack_four_words_of(ROWS, i64 n, i64 width) {
     const duo joined = duo_twice(load(FIRST_WORDS[n - 1]));
+    (void)row;
     EACH_ROW {
         u8 *t = tiled, *l = linear;
         i64 left = pixels;

@@ -15,7 +15,7 @@ from tessbed.kernels.storage import BoundStorage, Views
 from tessbed.kernels.tiling import TileClass
 from tessbed.native_build import load_extension
 
-SOURCES = 0x3CD26234
+SOURCES = 0x2230E916
 """The number of the C sources that this module was written for."""
 
 if TYPE_CHECKING:

@@ -96,7 +96,7 @@ def test_a_registered_name(tmp_path, monkeypatch):
     """An entry point of the group tessbed.kernels is a name; listing names loads nothing."""
     write(tmp_path, "registered_kernels.py", COPY)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(loading, "entry_points", lambda group: [Point] if group == "tessbed.kernels" else [])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Point] if group == "tessbed.kernels" else [])
     assert loading.registered_names() == ["fast-copy"]
     assert "registered_kernels" not in sys.modules
     assert load_kernel("fast-copy").name == "copy"

@@ -6,31 +6,15 @@ import pytest
 
 from tessbed.firmware_models.nests import pack as pack_nest
 from tessbed.sim.spec.device_spec import DeviceSpec, override
+from tests.firmware_models.nests.long_tiles import LONG_TILES, check_long_tile
 from tests.firmware_models.planning.test_launch_summary import HWC, check, device, packet_geometry
 from tests.oracle import Geometry as Asked
-
-LONG_TILES = {
-    "rows of several planes": (6, 50, 7, 16),
-    "planes that fit": (300, 2, 3, 16),
-    "rows of one": (4_000, 1, 16),
-    "rows that fit": (700, 7, 16),
-    "rows longer than a band": (60, 90, 16),
-    "one row": (1, 5_000, 16),
-    "one pixel of many channels": (1, 1, 30_000),
-    "wide pixels": (5, 4, 1_500),
-}
 
 
 @pytest.mark.parametrize("shape", LONG_TILES.values(), ids=LONG_TILES)
 def test_a_tile_of_many_bands_by_runs_is_what_it_is_band_by_band(shape) -> None:
     """A tile is cut into runs of bands, too: by rows, inside rows, and by the channels of wide pixels."""
-    for seed in range(4):
-        rng = random.Random(f"tess/{shape}/{seed}")
-        axes, tile = (HWC, (1, *shape)) if len(shape) == 3 else ((0, 1, 2, 3), shape)
-        asked = Asked("tess", shape, rng.choice(["int8", "bf16"]), axes, tile, pad16=False)
-        spec = device(rng)
-        spec = override(spec, {"scratch_bytes": 65536 + rng.choice([512, 512, 900]) * (1 + spec.slots)})
-        check(packet_geometry(asked, rng), spec, rng.choice([1, 3, 4, 7]))
+    check_long_tile("tess", shape)
 
 
 @pytest.mark.parametrize("shape", [(6, 50, 7, 16), (40, 6, 7, 16)], ids=str)

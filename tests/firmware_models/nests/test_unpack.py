@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tessbed.sim.spec.device_spec import override
-from tests.firmware_models.nests.test_pack import LONG_TILES
+from tests.firmware_models.nests.long_tiles import LONG_TILES, check_long_tile
 from tests.firmware_models.planning.test_launch_summary import HWC, check, device, packet_geometry
 from tests.oracle import Geometry as Asked
 
@@ -13,13 +13,7 @@ from tests.oracle import Geometry as Asked
 @pytest.mark.parametrize("shape", LONG_TILES.values(), ids=LONG_TILES)
 def test_a_tile_of_many_bands_by_runs_is_what_it_is_band_by_band(shape) -> None:
     """A tile is cut into runs of bands, too: by rows, inside rows, and by the channels of wide pixels."""
-    for seed in range(4):
-        rng = random.Random(f"detess/{shape}/{seed}")
-        axes, tile = (HWC, (1, *shape)) if len(shape) == 3 else ((0, 1, 2, 3), shape)
-        asked = Asked("detess", shape, rng.choice(["int8", "bf16"]), axes, tile, pad16=False)
-        spec = device(rng)
-        spec = override(spec, {"scratch_bytes": 65536 + rng.choice([512, 512, 900]) * (1 + spec.slots)})
-        check(packet_geometry(asked, rng), spec, rng.choice([1, 3, 4, 7]))
+    check_long_tile("detess", shape)
 
 
 @pytest.mark.parametrize("tile", [4, 7])
